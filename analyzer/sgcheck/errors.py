@@ -1,0 +1,23 @@
+"""The errors that a user can cause. Each carries one sentence: what, where, what to do."""
+
+from __future__ import annotations
+
+
+class SgcheckError(Exception):
+    """Base of all errors shown to the user as one sentence on standard error (exit code 2)."""
+
+    exit_code = 2
+
+
+class UsageError(SgcheckError):
+    """A wrong option, target, model or file given by the user."""
+
+
+class SourceError(SgcheckError):
+    """A source tree that cannot be had or read."""
+
+
+class NothingToAnalyse(SgcheckError):
+    """No launch, no resolution code: nothing that could be analysed (exit code 3)."""
+
+    exit_code = 3

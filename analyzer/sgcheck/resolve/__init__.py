@@ -1,0 +1,1 @@
+"""argv -> parser -> ServerArgs -> resolution -> a `Resolution`."""

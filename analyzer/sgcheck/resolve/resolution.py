@@ -1,0 +1,169 @@
+"""What one launch resolves to: the result type of every predicting command.
+
+The words are those of the outside contract (`docs/json.md`): three kinds of answer
+(decided, conditional, unknown), an outcome, fields with the lines that made them so.
+Everything here is plain immutable data: no engine object, no tree object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+JsonValue: TypeAlias = "None | bool | int | float | str | list[JsonValue] | dict[str, JsonValue]"
+
+Status: TypeAlias = Literal["decided", "conditional", "unknown"]
+OutcomeStatus: TypeAlias = Literal["ok", "startup_error", "cli_error", "conditional", "unknown"]
+BecauseKind: TypeAlias = Literal["default", "flag", "env", "write", "declared"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why something is unknown: a code such as `not-modelled(torch.foo)` and where it began."""
+
+    code: str
+    file: str | None = None
+    line: int | None = None
+    detail: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Because:
+    """One step that gave a field its value. `conditions` are the guards as the source writes them.
+
+    `when` is the path condition in the user's terms, empty when the step happened on every path;
+    `effective` is true for the step (or steps, one per case) whose value is the final one.
+    """
+
+    kind: BecauseKind
+    value: JsonValue
+    file: str | None = None
+    line: int | None = None
+    function: str | None = None
+    conditions: tuple[str, ...] = ()
+    url: str | None = None
+    when: str = ""
+    effective: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One value of a conditional answer and the condition under which it holds."""
+
+    condition: str
+    value: JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class FieldAnswer:
+    """The answer for one field (or one effective backend, then `name` is the field it is read from)."""
+
+    name: str
+    status: Status
+    value: JsonValue = None
+    cases: tuple[Case, ...] = ()
+    reason: Reason | None = None
+    user_value: JsonValue = None
+    user_set: bool = False
+    default: JsonValue = None
+    because: tuple[Because, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchError:
+    """An error that stops the start. File names are relative to the folder that holds `sglang/`."""
+
+    type: str
+    message: str
+    file: str | None = None
+    line: int | None = None
+    function: str | None = None
+    conditions: tuple[str, ...] = ()
+    url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeCase:
+    """One way a conditional launch ends."""
+
+    condition: str
+    status: OutcomeStatus
+    error: LaunchError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Whether the server starts. With some paths that fail and some that start: `conditional`."""
+
+    status: OutcomeStatus
+    error: LaunchError | None = None
+    cases: tuple[OutcomeCase, ...] = ()
+    reason: Reason | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """A line that SGLang itself would log."""
+
+    level: str
+    message: str
+    file: str
+    line: int
+    when: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TreeInfo:
+    """Which SGLang source was read. `tree` is `sha256:…` of its content, `ref` the tag of permalinks."""
+
+    version: str
+    origin: str
+    tree: str
+    ref: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """The target's GPU; memory in MiB."""
+
+    name: str
+    memory_mib: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The machine predicted for."""
+
+    arch: str
+    gpu: Gpu
+    cuda: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """Where the model facts came from."""
+
+    source: Literal["directory", "file", "profile", "unknown"]
+    architecture: str | None = None
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """Everything that is predicted of one launch.
+
+    `effective` maps "main"/"draft" to backends (`moe_runner`, `attention_prefill`, …).
+    `env_after` holds environment variables that resolution sets or (None) removes.
+    """
+
+    sglang: TreeInfo
+    target: Target
+    model: ModelInfo
+    argv: tuple[str, ...]
+    outcome: Outcome
+    fields: Mapping[str, FieldAnswer] = field(default_factory=dict)
+    effective: Mapping[str, Mapping[str, FieldAnswer]] = field(default_factory=dict)
+    log: tuple[LogLine, ...] = ()
+    env_after: Mapping[str, JsonValue] = field(default_factory=dict)
