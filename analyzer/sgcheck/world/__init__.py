@@ -1,0 +1,1 @@
+"""Everything outside the tree as a model: probes, packages, environment, model facts."""
