@@ -1,0 +1,94 @@
+"""The cache folder, files written into it at once or not at all, and what is remembered of files.
+
+Everything here works without the cache, only slower: a folder that cannot be written costs
+repeated work, never an error. Only fetching a release needs it (see `releases`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+ENVIRONMENT_NAME = "SGCHECK_CACHE_DIR"
+MAX_MEMOS = 64
+RACY_NS = 2_000_000_000
+"""A file that changed less than this before it was hashed may change again unseen by its times."""
+
+Signature = tuple[int, int, int, int]
+"""Size in bytes, modification and status-change times in ns, inode."""
+
+
+def cache_dir() -> Path:
+    """The folder for fetched releases and derived data; it need not exist yet."""
+    chosen = os.environ.get(ENVIRONMENT_NAME)
+    if chosen:
+        return Path(chosen).expanduser().absolute()
+    import platformdirs
+
+    return platformdirs.user_cache_path("sgcheck")
+
+
+def signature(stat: os.stat_result) -> Signature:
+    """What changes whenever the content of a file may have."""
+    return (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)
+
+
+def is_settled(sign: Signature) -> bool:
+    """Whether a later change to the file is sure to change its signature."""
+    return time.time_ns() - max(sign[1], sign[2]) > RACY_NS
+
+
+def write_atomically(path: Path, content: bytes) -> bool:
+    """Put `content` at `path` in one step; False (and nothing left behind) if that fails."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{time.monotonic_ns()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_bytes(content)
+        temporary.replace(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        return False
+    return True
+
+
+class Memo:
+    """What is remembered of one file or folder of the disk, by name ("head", "index", …)."""
+
+    def __init__(self, of: Path) -> None:
+        import hashlib
+
+        key = hashlib.sha256(os.fsencode(of)).hexdigest()[:32]
+        self._of = os.fsdecode(of)
+        self._stem = cache_dir() / "trees" / key
+
+    def _path(self, name: str) -> Path:
+        return self._stem.with_name(f"{self._stem.name}.{name}.json")
+
+    def load(self, name: str) -> dict[str, Any] | None:
+        """What `store` was given, or None if nothing (or nothing readable) is there."""
+        try:
+            stored = json.loads(self._path(name).read_bytes())
+        except (OSError, ValueError, RecursionError):
+            return None
+        if isinstance(stored, dict) and stored.get("of") == self._of:
+            return stored
+        return None
+
+    def store(self, name: str, content: Mapping[str, Any]) -> None:
+        """Remember `content`, which JSON must be able to hold."""
+        text = json.dumps({"of": self._of, **content}, separators=(",", ":"))
+        if write_atomically(self._path(name), text.encode()):
+            _forget_oldest(self._stem.parent)
+
+
+def _forget_oldest(folder: Path) -> None:
+    with contextlib.suppress(OSError):
+        memos = sorted(folder.glob("*.json"), key=lambda path: path.stat().st_mtime_ns)
+        for path in memos[: -2 * MAX_MEMOS]:
+            path.unlink(missing_ok=True)
