@@ -163,7 +163,7 @@ def test_gpu_spellings(text: str, key: str) -> None:
 
 
 def test_unknown_gpu_names_the_nearest() -> None:
-    with pytest.raises(UsageError, match="Unknown GPU `b2000`: the nearest known are .*b200"):
+    with pytest.raises(UsageError, match=r"Unknown GPU `b2000`: the nearest known are .*b200"):
         resolve_target(None, "b2000")
 
 
