@@ -1,0 +1,101 @@
+"""The command line: the group of commands, and the guard that no traceback gets past."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from sgcheck import __version__
+from sgcheck.commands.base import AppState, RootGroup
+from sgcheck.commands.levels import EXIT_BROKEN_PIPE, EXIT_FAULT, EXIT_INTERRUPTED, EXIT_OK
+from sgcheck.errors import SgcheckError
+
+COMMANDS = {
+    "check": ("sgcheck.commands.check:check", "Predict what one launch resolves to (default)."),
+    "batch": ("sgcheck.commands.batch:batch", "The same for many launches, in JSON lines."),
+    "why": ("sgcheck.commands.why:why", "The chain that gave one field its value."),
+    "fetch": ("sgcheck.commands.fetch:fetch", "Bring SGLang releases into the cache."),
+    "config": ("sgcheck.commands.config:config", "Show the configuration and where it is set."),
+    "version": ("sgcheck.commands.version:version", "Show versions, also as JSON."),
+    "completion": ("sgcheck.commands.completion:completion", "Print a shell's completion script."),
+}
+
+
+@click.group(
+    cls=RootGroup,
+    lazy=COMMANDS,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    help="Predict, from SGLang's source alone, what an SGLang launch resolves to.",
+)
+@click.version_option(__version__, "-V", "--version", message="sgcheck %(version)s")
+@click.pass_context
+def cli(ctx: click.Context) -> int:
+    """Without any word: the help."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+    return EXIT_OK
+
+
+def run(args: Sequence[str] | None = None) -> int:
+    """Run one command line and give its exit code; no exception but SystemExit gets out."""
+    state = AppState()
+    try:
+        code = cli.main(
+            args=None if args is None else list(args),
+            prog_name="sgcheck",
+            standalone_mode=False,
+            obj=state,
+        )
+        sys.stdout.flush()
+        return code if isinstance(code, int) else EXIT_OK
+    except click.UsageError as error:
+        _complain(error.format_message())
+        if error.ctx is not None:
+            click.echo(f"Try '{error.ctx.command_path} --help'.", err=True)
+        return EXIT_FAULT
+    except click.ClickException as error:
+        _complain(error.format_message())
+        return EXIT_FAULT
+    except SgcheckError as error:
+        _complain(str(error))
+        _trace(state)
+        return error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        _silence_stdout()
+        return EXIT_BROKEN_PIPE
+    except Exception as error:
+        if state.debug:
+            raise
+        kind = type(error).__name__
+        _complain(
+            f"internal fault: {kind}: {error} (--debug shows the traceback)".replace("\n", " ")
+        )
+        return EXIT_FAULT
+
+
+def main() -> None:
+    """The console script."""
+    sys.exit(run())
+
+
+def _trace(state: AppState) -> None:
+    """The traceback of the exception being handled, if it was asked for."""
+    if state.debug:
+        import traceback
+
+        traceback.print_exc()
+
+
+def _complain(message: str) -> None:
+    click.echo(f"sgcheck: {message}", err=True)
+
+
+def _silence_stdout() -> None:
+    """Nobody reads standard output any more: the flush at exit must not complain either."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,75 @@
+"""`sgcheck check`: what one launch resolves to."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from sgcheck.commands import engine, options
+from sgcheck.commands.base import LaunchCommand, option
+from sgcheck.commands.levels import exit_code, level_of
+from sgcheck.commands.output import note, stdout_terminal, write, write_json
+from sgcheck.errors import UsageError
+from sgcheck.report.document import Selection
+from sgcheck.report.formats import FORMATS, Report, render
+from sgcheck.resolve.resolution import Resolution
+
+
+@click.command(
+    cls=LaunchCommand,
+    help="Predict what one launch resolves to: whether it starts, its effective backends, "
+    "all fields of ServerArgs.",
+    epilog="Example: sgcheck --arch sm120 --moe flashinfer_cutlass --spec NEXTN -- --tp 8",
+)
+@options.launch_options()
+@option(
+    "Output",
+    "--format",
+    "output_format",
+    type=click.Choice(list(FORMATS)),
+    default="text",
+    metavar="FORMAT",
+    help=f"{', '.join(FORMATS)}. Default: text.",
+)
+@options.field_options()
+@option("Output", "--verbose", "-v", is_flag=True, help="Shorten nothing.")
+@options.exit_options()
+@options.color_option()
+@options.config_options()
+@options.debug_option()
+@click.pass_context
+def check(ctx: click.Context, **params: Any) -> int:
+    """Run the command; the return value is the exit code."""
+    config = options.load_configuration(params)
+    choice = options.choose_launch(ctx, config)
+    for text in dict.fromkeys(text for target in choice.targets for text in target.notes):
+        note(text)
+    predictor = engine.open_predictor(choice.source, choice.packages)
+    trace = not params["no_trace"]
+    results = [predictor.check(launch, trace=trace) for launch in engine.make_launches(choice)]
+    names = options.split_names(params["fields"])
+    check_names(names, results)
+    selection = Selection(frozenset(names) if names else None, params["changed"], trace)
+    output_format = params["output_format"]
+    report = Report(results, selection, params["verbose"], stdout_terminal(params["color"]))
+    (write if output_format == "text" else write_json)(render(output_format, report))
+    fail_on = params["fail_on"] or config.value("fail-on") or "error"
+    levels = [level_of(result.outcome.status) for result in results]
+    return exit_code(levels, fail_on, params["exit_zero"])
+
+
+def check_names(names: Sequence[str], results: Sequence[Resolution]) -> None:
+    """Raises UsageError for a field that the release does not have.
+
+    Without any fields (SGLang's parser refuses the launch, say) nothing can be checked.
+    """
+    known = {name: None for result in results for name in result.fields}
+    for name in names:
+        if known and name not in known:
+            near = difflib.get_close_matches(name, known, n=3)
+            version = results[0].sglang.version
+            hint = f"; did you mean {' or '.join(near)}?" if near else ""
+            raise UsageError(f"SGLang {version} has no field {name}{hint}")

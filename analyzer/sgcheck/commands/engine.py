@@ -1,0 +1,60 @@
+"""Where the commands meet the engine: choices in, predictors and launches out."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from sgcheck.commands.options import LaunchChoice, SourceChoice
+
+if TYPE_CHECKING:
+    from sgcheck.resolve.predict import Launch, Predictor
+
+KEPT_PREDICTORS = 4
+
+
+def open_predictor(
+    source: SourceChoice, packages: Mapping[str, str | bool] | None = None
+) -> Predictor:
+    """Find the tree, telling standard error what is fetched, and make its predictor."""
+    from sgcheck.resolve.predict import Predictor
+    from sgcheck.source import StderrProgress, open_tree
+
+    progress = StderrProgress()
+    try:
+        tree = open_tree(
+            source.spec, python=source.python, offline=source.offline, progress=progress
+        )
+    finally:
+        progress.clear()
+    return Predictor(tree, packages=packages or None)
+
+
+def make_launches(choice: LaunchChoice) -> list[Launch]:
+    """One launch per target."""
+    from sgcheck.resolve.predict import Launch
+    from sgcheck.world.model_facts import load_model
+
+    model = load_model(choice.model)
+    return [Launch(choice.argv, dict(choice.env), target, model) for target in choice.targets]
+
+
+class PredictorPool:
+    """Predictors by source, the least recently used one dropped beyond `KEPT_PREDICTORS`."""
+
+    def __init__(self, base: SourceChoice) -> None:
+        self._base = base
+        self._kept: OrderedDict[str | None, Predictor] = OrderedDict()
+
+    def get(self, spec: str | None) -> Predictor:
+        """The predictor of `spec`, or of the default source where it is None."""
+        if spec not in self._kept:
+            source = self._base
+            if spec is not None:
+                source = SourceChoice(spec, None, self._base.offline)
+            self._kept[spec] = open_predictor(source)
+            if len(self._kept) > KEPT_PREDICTORS:
+                self._kept.popitem(last=False)
+        self._kept.move_to_end(spec)
+        return self._kept[spec]

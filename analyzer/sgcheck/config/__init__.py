@@ -1,0 +1,1 @@
+"""The configuration file: `sgcheck.toml`, or `[tool.sgcheck]` in `pyproject.toml`."""

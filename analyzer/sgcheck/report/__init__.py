@@ -1,0 +1,1 @@
+"""Output: one module per format, from the result types only."""

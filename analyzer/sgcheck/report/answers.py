@@ -1,0 +1,167 @@
+"""Answers in text: the table of backends, and fields one below the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sgcheck.report.document import same_value
+from sgcheck.report.layout import Page, Span, Styles, width_of
+from sgcheck.report.wording import (
+    count,
+    effective_steps,
+    flag_in,
+    place,
+    reason_text,
+    step_text,
+    value_text,
+    when_text,
+)
+from sgcheck.resolve.resolution import Case, FieldAnswer
+
+MAX_CASES = 6
+VALUE_WIDTH = 19
+
+VALUE: Styles = ("bold",)
+DIM: Styles = ("dim",)
+OPEN: Styles = ("magenta",)
+FORCED: Styles = ("yellow",)
+
+
+class AnswerWriter:
+    """Writes answers on a page. `argv` tells how the user spelled a flag."""
+
+    def __init__(self, page: Page, argv: Sequence[str], verbose: bool) -> None:
+        self.page = page
+        self.argv = argv
+        self.verbose = verbose
+
+    def table(self, roles: Mapping[str, Mapping[str, FieldAnswer]]) -> None:
+        """Backends of main and draft: name, value, why; the columns are the same in all roles."""
+        names = [name for answers in roles.values() for name in answers]
+        value_at = 2 + width_of(self.page.terminal, names) + 2
+        columns = (2, value_at, value_at + VALUE_WIDTH + 1)
+        for role, answers in roles.items():
+            if not answers:
+                continue
+            self.page.heading(role)
+            seen: dict[str, str] = {}
+            for name, answer in answers.items():
+                first = seen.setdefault(answer.name, name)
+                same = answers[first] == answer and first != name and _is_long(answer)
+                self._row(name, answer, columns, first if same else None)
+
+    def listing(self, title: str, answers: Mapping[str, FieldAnswer]) -> None:
+        """Fields one below the other, each with its value and what made it so."""
+        self.page.heading(title)
+        if not answers:
+            self.page.line(Span("none", DIM), indent=2)
+        for name, answer in answers.items():
+            if answer.status == "conditional":
+                self.page.line(name, indent=2)
+                self._cases(answer.cases, 4)
+                continue
+            value = Span("unknown", OPEN)
+            if answer.status == "decided":
+                value = Span(value_text(answer.value, None), VALUE)
+            self.page.line(f"{name} = ", value, indent=2)
+            self._why(answer, 4)
+
+    def forced(self, answers: Sequence[FieldAnswer]) -> None:
+        """Flags whose value SGLang does not keep, on all paths or on some."""
+        if not answers:
+            return
+        self.page.heading("your flags that SGLang overwrites")
+        for answer in answers:
+            flag = flag_in(self.argv, answer.name) or answer.name
+            given = value_text(answer.user_value)
+            if answer.status == "decided":
+                value = Span(value_text(answer.value), ("bold", *FORCED))
+                self.page.line(f"{flag} {given} → ", value, indent=2)
+                self._why(answer, 4)
+            else:
+                self.page.line(f"{flag} {given}", indent=2)
+                changed = [c for c in answer.cases if not same_value(c.value, answer.user_value)]
+                self._cases(changed, 4, "→ ")
+
+    def rest(self, total: int, noun: str, indent: int, limit: int = MAX_CASES) -> None:
+        """Says how much a limit hid."""
+        if not self.verbose and total > limit:
+            text = f"… {count(total - limit, 'more ' + noun)} (--verbose shows all)"
+            self.page.line(Span(text, DIM), indent=indent)
+
+    def _row(
+        self, name: str, answer: FieldAnswer, columns: tuple[int, int, int], same_as: str | None
+    ) -> None:
+        _, value_at, _ = columns
+        if same_as is not None:
+            self.page.row([Span(name), Span(f"same as {same_as}", DIM)], columns[:2])
+        elif answer.status == "conditional":
+            shown = answer.cases if self.verbose else answer.cases[:MAX_CASES]
+            for number, case in enumerate(shown):
+                value = Span(value_text(case.value), VALUE)
+                when = Span(when_text(case.condition, self.verbose))
+                self.page.row([Span("" if number else name), value, when], columns)
+            self.rest(len(answer.cases), "value", value_at)
+        elif answer.status == "unknown":
+            self._row_with_reason(name, Span("unknown", OPEN), answer, columns)
+        else:
+            value = Span(value_text(answer.value), VALUE)
+            self._row_with_reason(name, value, answer, columns)
+
+    def _row_with_reason(
+        self, name: str, value: Span, answer: FieldAnswer, columns: tuple[int, int, int]
+    ) -> None:
+        """The reason stands beside the value if it fits there in one line, else below it."""
+        _, value_at, reason_at = columns
+        reason = self._reason(answer)
+        if max(reason_at, value_at + len(value.text) + 1) + len(reason) <= self.page.terminal.width:
+            self.page.row([Span(name), value, Span(reason)], columns)
+        else:
+            self.page.row([Span(name), value], columns[:2])
+            self.page.paragraph(reason, indent=value_at, hanging=2)
+        self._places(answer, value_at)
+
+    def _cases(self, cases: Sequence[Case], indent: int, lead: str = "") -> None:
+        for case in cases if self.verbose else cases[:MAX_CASES]:
+            value = Span(lead + value_text(case.value), FORCED if lead else VALUE)
+            when = Span(when_text(case.condition, self.verbose))
+            self.page.row([value, when], [indent, indent + VALUE_WIDTH + 1 + len(lead)])
+        self.rest(len(cases), "value", indent)
+
+    def _why(self, answer: FieldAnswer, indent: int) -> None:
+        if why := self._reason(answer):
+            self.page.paragraph(why, indent=indent, hanging=2)
+        self._places(answer, indent)
+
+    def _reason(self, answer: FieldAnswer) -> str:
+        if answer.status == "unknown":
+            return reason_text(answer.reason)
+        steps = effective_steps(answer)
+        flag = flag_in(self.argv, answer.name)
+        return step_text(steps[-1], flag, self.verbose) if steps else ""
+
+    def _places(self, answer: FieldAnswer, indent: int) -> None:
+        """The lines that wrote the value or left it unknown; defaults and flags need none."""
+        if answer.status == "unknown":
+            if answer.reason is not None and answer.reason.file is not None:
+                self.page.place(place(answer.reason.file, answer.reason.line), indent)
+            return
+        for step in effective_steps(answer):
+            if step.kind in ("write", "declared", "env") and step.file is not None:
+                self.page.place(place(step.file, step.line), indent, step.url)
+
+
+def is_forced(answer: FieldAnswer) -> bool:
+    """True when the user set the field and some path ends with another value."""
+    if not answer.user_set or answer.status == "unknown":
+        return False
+    if answer.status == "decided":
+        return not same_value(answer.value, answer.user_value)
+    return any(not same_value(case.value, answer.user_value) for case in answer.cases)
+
+
+def _is_long(answer: FieldAnswer) -> bool:
+    """True for an answer that takes several lines."""
+    if answer.status != "decided":
+        return True
+    return any(step.kind in ("write", "declared", "env") for step in effective_steps(answer))

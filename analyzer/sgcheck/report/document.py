@@ -1,0 +1,226 @@
+"""The JSON document `sgcheck.check/1` of one launch (`docs/json.md`, `check.schema.json`)."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from sgcheck.resolve.resolution import (
+    Because,
+    FieldAnswer,
+    JsonValue,
+    LaunchError,
+    Outcome,
+    OutcomeCase,
+    Reason,
+    Resolution,
+)
+
+if TYPE_CHECKING:
+    from sgcheck.report.formats import Report
+
+SCHEMA = "sgcheck.check/1"
+
+Document: TypeAlias = dict[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which fields a report holds. `names` is None for all; `changed` keeps those off their default."""
+
+    names: frozenset[str] | None = None
+    changed: bool = False
+    trace: bool = True
+
+    def fields_of(self, resolution: Resolution) -> dict[str, FieldAnswer]:
+        """The chosen fields in the order of `ServerArgs`."""
+        return {
+            name: answer
+            for name, answer in resolution.fields.items()
+            if (self.names is None or name in self.names)
+            and (not self.changed or is_changed(answer))
+        }
+
+
+def is_changed(answer: FieldAnswer) -> bool:
+    """True unless the field is certain to end with its declared default."""
+    return not (answer.status == "decided" and same_value(answer.value, answer.default))
+
+
+def same_value(left: JsonValue, right: JsonValue) -> bool:
+    """Equality that, unlike Python's, tells `True` from 1 and `False` from 0 at every depth.
+
+    An int and a float that are numerically equal are the same.
+    """
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(same_value, left, right))
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(same_value(left[k], right[k]) for k in left)
+    return left == right
+
+
+def check_document(
+    resolution: Resolution,
+    selection: Selection | None = None,
+    *,
+    case_id: JsonValue = None,
+    findings: Sequence[Mapping[str, JsonValue]] = (),
+) -> Document:
+    """The document of one launch; `case_id`, when not None, becomes its `id`."""
+    selection = selection or Selection()
+    tree, target, model = resolution.sglang, resolution.target, resolution.model
+    document: Document = {"schema": SCHEMA}
+    if case_id is not None:
+        document["id"] = case_id
+    document |= {
+        "sglang": {
+            "version": tree.version,
+            "origin": tree.origin,
+            "tree": tree.tree,
+            "ref": tree.ref,
+        },
+        "target": {
+            "arch": target.arch,
+            "gpu": {
+                "name": target.gpu.name,
+                "memory_mib": target.gpu.memory_mib,
+                "count": target.gpu.count,
+            },
+            "cuda": target.cuda,
+        },
+        "model": {"source": model.source, "architecture": model.architecture, "name": model.name},
+        "argv": list(resolution.argv),
+        "outcome": _outcome(resolution.outcome),
+        "fields": {
+            name: _answer(answer, selection.trace)
+            for name, answer in selection.fields_of(resolution).items()
+        },
+        "effective": {
+            role: {
+                name: {"field": answer.name, **_answer(answer, selection.trace)}
+                for name, answer in backends.items()
+            }
+            for role, backends in resolution.effective.items()
+        },
+        "log": [
+            {
+                "level": line.level,
+                "message": line.message,
+                "file": line.file,
+                "line": line.line,
+                "when": line.when,
+            }
+            for line in resolution.log
+        ],
+        "env_after": dict(resolution.env_after),
+        "findings": [dict(finding) for finding in findings],
+    }
+    return document
+
+
+def render(report: Report) -> str:
+    """One document, or an array of documents when there are several targets."""
+    documents = [check_document(result, report.selection) for result in report.results]
+    return dump_pretty(documents[0] if len(documents) == 1 else list(documents))
+
+
+def failed_document(error: str, case_id: JsonValue = None) -> Document:
+    """The document of a `batch` line that could not be analysed; `error` is one sentence."""
+    return {"schema": SCHEMA, "id": case_id, "outcome": {"status": "unknown"}, "error": error}
+
+
+def dump_line(document: JsonValue) -> str:
+    """One line of JSON, in ASCII, without its newline."""
+    return json.dumps(_finite(document), separators=(",", ":"), allow_nan=False)
+
+
+def dump_pretty(document: JsonValue) -> str:
+    """Indented JSON, in ASCII, with a newline at its end."""
+    return json.dumps(_finite(document), indent=2, allow_nan=False) + "\n"
+
+
+def _outcome(outcome: Outcome) -> Document:
+    document: Document = {"status": outcome.status}
+    if outcome.error is not None:
+        document["error"] = _error(outcome.error)
+    if outcome.status == "conditional" or outcome.cases:
+        document["cases"] = [_outcome_case(case) for case in outcome.cases]
+    if outcome.reason is not None:
+        document["reason"] = _reason(outcome.reason)
+    return document
+
+
+def _outcome_case(case: OutcomeCase) -> Document:
+    document: Document = {"condition": case.condition, "status": case.status}
+    if case.error is not None:
+        document["error"] = _error(case.error)
+    return document
+
+
+def _error(error: LaunchError) -> Document:
+    return {
+        "type": error.type,
+        "message": error.message,
+        "file": error.file,
+        "line": error.line,
+        "function": error.function,
+        "conditions": list(error.conditions),
+        "url": error.url,
+    }
+
+
+def _reason(reason: Reason) -> Document:
+    return {
+        "code": reason.code,
+        "file": reason.file,
+        "line": reason.line,
+        "detail": reason.detail,
+    }
+
+
+def _answer(answer: FieldAnswer, trace: bool) -> Document:
+    document: Document = {"status": answer.status}
+    if answer.status == "decided":
+        document["value"] = answer.value
+    elif answer.status == "conditional":
+        document["cases"] = [
+            {"condition": case.condition, "value": case.value} for case in answer.cases
+        ]
+    else:
+        document["reason"] = _reason(answer.reason or Reason("unexplained"))
+    document["user_value"] = answer.user_value
+    document["user_set"] = answer.user_set
+    document["default"] = answer.default
+    if trace:
+        document["because"] = [_because(step) for step in answer.because]
+    return document
+
+
+def _because(step: Because) -> Document:
+    return {
+        "kind": step.kind,
+        "value": step.value,
+        "file": step.file,
+        "line": step.line,
+        "function": step.function,
+        "conditions": list(step.conditions),
+        "url": step.url,
+        "when": step.when,
+        "effective": step.effective,
+    }
+
+
+def _finite(value: JsonValue) -> JsonValue:
+    """`value` with the floats that JSON cannot hold as the strings "NaN", "Infinity", "-Infinity"."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    return value

@@ -1,0 +1,118 @@
+"""How single facts read in text: values, places, reasons and conditions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from sgcheck.report.document import same_value
+from sgcheck.resolve.resolution import Because, FieldAnswer, JsonValue, Reason
+
+SHOWN_CHOICES = 2
+SHOWN_CONDITIONS = 2
+MAX_VALUE = 60
+
+_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|.)")
+_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_BARE_WORD = re.compile(r"[\w./:+@-]+\Z")
+_CHOICES = re.compile(r"\b(one of )((?:[^\s,;()]+, ){2,}[^\s,;()]+)")
+
+
+def clean(text: str) -> str:
+    """`text` without escape sequences and with control characters made visible as spaces.
+
+    Messages come from the analysed source, which may be anybody's: nothing in them may steer the
+    terminal. Newlines stay.
+    """
+    return _CONTROL.sub(" ", _ESCAPE.sub("", text))
+
+
+def value_text(value: JsonValue, limit: int | None = MAX_VALUE) -> str:
+    """A value as Python writes it, plain words without quotes, at most `limit` characters."""
+    text = value if isinstance(value, str) and _is_plain(value) else repr(value)
+    text = clean(text).replace("\n", " ")
+    if limit is not None and len(text) > limit:
+        text = text[: limit - 1] + "…"
+    return text
+
+
+def flag_in(argv: Sequence[str], field: str) -> str | None:
+    """The flag of `field` as `argv` spells it, None where it is spelled another way."""
+    flag = "--" + field.replace("_", "-")
+    return flag if any(word.partition("=")[0] == flag for word in argv) else None
+
+
+def place(file: str | None, line: int | None) -> str:
+    """`file:line`, or what is known of it."""
+    if file is None:
+        return ""
+    return clean(file) if line is None else f"{clean(file)}:{line}"
+
+
+def reason_text(reason: Reason | None) -> str:
+    """Why something is unknown, in one line."""
+    if reason is None:
+        return "no reason recorded"
+    text = reason.code if not reason.detail else f"{reason.code}: {reason.detail}"
+    return clean(text).replace("\n", " ")
+
+
+def condition_text(condition: str, verbose: bool = False) -> str:
+    """A condition, with long lists of choices cut to the first ones unless `verbose`."""
+    text = clean(condition).replace("\n", " ")
+    return text if verbose else _CHOICES.sub(_shorten, text)
+
+
+def effective_steps(answer: FieldAnswer) -> list[Because]:
+    """The steps whose value is final. Without a marked one: the last whose value is the answer's."""
+    marked = [step for step in answer.because if step.effective]
+    if marked or answer.status != "decided":
+        return marked
+    for step in reversed(answer.because):
+        if same_value(step.value, answer.value):
+            return [step]
+    return []
+
+
+def when_text(condition: str, verbose: bool = False) -> str:
+    """`if …`, or the word itself for `otherwise`."""
+    text = condition_text(condition, verbose)
+    return text if text in ("otherwise", "always") else f"if {text}"
+
+
+def step_text(step: Because, flag: str | None, verbose: bool = False) -> str:
+    """Why a step gave its value, without its place; `flag` is the spelling that the user chose."""
+    match step.kind:
+        case "default":
+            return "default"
+        case "flag":
+            return f"set by {flag or 'your flag'}"
+        case "env":
+            return "set by the environment"
+        case "declared" | "write":
+            pass
+    if step.conditions:
+        shown = step.conditions if verbose else step.conditions[-SHOWN_CONDITIONS:]
+        hidden = len(step.conditions) - len(shown)
+        more = f" (+{count(hidden, 'outer condition')})" if hidden else ""
+        return "because " + " and ".join(map(condition_text, shown)) + more
+    if step.function:
+        return f"always set in {step.function.rsplit('.', 1)[-1]}"
+    return "always set"
+
+
+def count(number: int, singular: str, plural: str | None = None) -> str:
+    """`1 field`, `2 fields`."""
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+
+
+def _is_plain(value: str) -> bool:
+    return bool(_BARE_WORD.match(value)) and value not in {"None", "True", "False"}
+
+
+def _shorten(match: re.Match[str]) -> str:
+    names = match[2].split(", ")
+    if len(names) <= SHOWN_CHOICES + 1:
+        return match[0]
+    shown = ", ".join(names[:SHOWN_CHOICES])
+    return f"{match[1]}{shown}, … (+{len(names) - SHOWN_CHOICES})"
