@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sgcheck.errors import NothingToAnalyse, SourceError
-from sgcheck.source.directory import DirectoryTree
 from sgcheck.source.metadata import release_number
 from sgcheck.source.progress import Progress, StderrProgress
 from sgcheck.source.releases import fetch_tree
 from sgcheck.source.tree import PACKAGE, SERVER_ARGS, Tree
 from sgcheck.source.wheel import WheelTree
+
+if TYPE_CHECKING:
+    from sgcheck.source.directory import DirectoryTree
 
 NEWEST_MEASURED = "0.5.23"
 """The newest release that this version of sgcheck was measured on; the default without any other."""
@@ -67,6 +70,7 @@ def _default(python: str | None, offline: bool, note: Progress) -> Tree:
 
 
 def _installed(python: str | None) -> Tree | None:
+    from sgcheck.source.directory import DirectoryTree
     from sgcheck.source.installed import find_installed
 
     found = find_installed(python)
@@ -102,6 +106,8 @@ def _named(spec: str, offline: bool, note: Progress) -> Tree:
 
 
 def _directory(path: Path) -> DirectoryTree:
+    from sgcheck.source.directory import DirectoryTree
+
     for package in (path / "python" / PACKAGE, path / PACKAGE, path):
         if (package / "srt").is_dir() and (package / "__init__.py").is_file():
             break

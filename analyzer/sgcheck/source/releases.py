@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +18,10 @@ from sgcheck.source.wheel import WheelTree
 
 RECORD = "fetched.json"
 """Beside each wheel: its SHA-256 as it was when it was fetched and verified."""
+
+
+SWAP_TRIES = 20
+SWAP_S = 0.05
 
 
 class CachedRelease(NamedTuple):
@@ -87,6 +92,7 @@ def fetch_tree(
         raise SourceError(f"{version!r} is no SGLang release number such as 0.5.23.")
     folder = releases_dir() / number
     note = progress or StderrProgress()
+    existed = folder.exists()
     if not refresh:
         try:
             tree = _open_cached(folder)
@@ -95,7 +101,6 @@ def fetch_tree(
                 raise
             note(str(error))
             tree = None
-            refresh = True
         if tree is not None:
             return tree
     if offline:
@@ -107,18 +112,21 @@ def fetch_tree(
         )
     from sgcheck.source.download import download
 
-    download(number, folder, replace=refresh, progress=note)
-    tree = _open_cached(folder)
-    if tree is None:
-        raise SourceError(f"{folder} vanished while it was fetched; run again.")
-    return tree
+    # What was there before is either to be refreshed or was found to be no good.
+    download(number, folder, replace=existed, progress=note)
+    for _ in range(SWAP_TRIES):
+        tree = _open_cached(folder)
+        if tree is not None:
+            return tree
+        time.sleep(SWAP_S)  # another process is replacing it by its own
+    raise SourceError(f"{folder} vanished while it was fetched; run again.")
 
 
 def _open_cached(folder: Path) -> WheelTree | None:
     path = wheel_in(folder)
     if path is None:
         return None
-    hint = f"`sgcheck fetch {folder.name}` fetches it again"
+    hint = f"delete {folder} and run again with a network"
     tree = WheelTree(path, hint=hint)
     try:
         expected = json.loads((folder / RECORD).read_bytes())["digest"]
