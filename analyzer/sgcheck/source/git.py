@@ -274,8 +274,8 @@ class GitTree(Tree):
         if prefix.endswith(f"{PACKAGE}/"):
             places.append(prefix.removesuffix("/"))
         for place in places:
-            oid = self._repository.object_name(f"{self._commit}:{place}/srt^{{tree}}")
-            whole = self._repository.object_name(f"{self._commit}:{place}^{{tree}}")
+            oid = self._repository.object_name(f"{self._commit}:{place}/srt")
+            whole = self._repository.object_name(f"{self._commit}:{place}")
             if oid and whole:
                 return place, whole
         raise SourceError(
@@ -306,7 +306,7 @@ class GitTree(Tree):
     @cached_property
     def _project(self) -> dict[str, Any] | None:
         place = posixpath.join(posixpath.dirname(self._package), "pyproject.toml")
-        oid = self._repository.object_name(f"{self._commit}:{place}^{{blob}}")
+        oid = self._repository.object_name(f"{self._commit}:{place}")
         if oid is None:
             return None
         return meta.read_project(self._repository.read(oid, place).decode("utf-8", "replace"))
