@@ -157,6 +157,7 @@ def test_a_tree_can_be_sent_to_another_process(tmp_path: Path) -> None:
     assert copy.read(SERVER_ARGS) == FILES[SERVER_ARGS]
 
 
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="only where processes fork")
 def test_a_forked_process_reads_for_itself(tmp_path: Path) -> None:
     tree = at(make_checkout(tmp_path / "r"), "HEAD")

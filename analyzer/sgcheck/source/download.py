@@ -120,6 +120,10 @@ def _fetch_wheel(version: str, temporary: Path, progress: Progress) -> Path:
 def _explain(version: str, answers: list[Answer]) -> str:
     last = answers[-1]
     versions = {found for answer in answers for found in answer.versions}
+    if version in versions:
+        refused = re.findall(r"^.*Discarding \S+: (.*)$", last.text, re.MULTILINE)
+        reason = refused[-1] if refused else _last_line(last)
+        return f"sglang {version} cannot be fetched: pip refuses the wheel that it finds: {reason}"
     if versions and "No matching distribution" in last.text:
         near = ", ".join(nearest(version, versions))
         return f"pip finds no wheel of sglang {version}; the nearest releases are {near}."

@@ -77,7 +77,10 @@ class Tree(ABC):
         return is_clean(path) and path not in GENERATED and self.exists(path)
 
     def is_package(self, path: str) -> bool:
-        """Whether a folder is a regular package (has an `__init__.py`)."""
+        """Whether a folder is a regular package (has an `__init__.py`).
+
+        Many folders of SGLang, `sglang/srt` first, have none: those are namespace packages.
+        """
         return self.exists(f"{path}/__init__.py")
 
     def holds_server_args(self) -> bool:
