@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 
@@ -10,7 +9,7 @@ import click
 
 from sgcheck import __version__
 from sgcheck.commands.base import AppState, RootGroup
-from sgcheck.commands.levels import EXIT_BROKEN_PIPE, EXIT_FAULT, EXIT_INTERRUPTED, EXIT_OK
+from sgcheck.commands.levels import EXIT_FAULT, EXIT_INTERRUPTED, EXIT_OK
 from sgcheck.errors import SgcheckError
 
 COMMANDS = {
@@ -66,16 +65,10 @@ def run(args: Sequence[str] | None = None) -> int:
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
         return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        _silence_stdout()
-        return EXIT_BROKEN_PIPE
     except Exception as error:
-        if state.debug:
-            raise
-        kind = type(error).__name__
-        _complain(
-            f"internal fault: {kind}: {error} (--debug shows the traceback)".replace("\n", " ")
-        )
+        hint = "" if state.debug else " (--debug shows the traceback)"
+        _complain(f"internal fault: {type(error).__name__}: {error}{hint}")
+        _trace(state)
         return EXIT_FAULT
 
 
@@ -93,9 +86,4 @@ def _trace(state: AppState) -> None:
 
 
 def _complain(message: str) -> None:
-    click.echo(f"sgcheck: {message}", err=True)
-
-
-def _silence_stdout() -> None:
-    """Nobody reads standard output any more: the flush at exit must not complain either."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    click.echo("sgcheck: " + message.replace("\n", " "), err=True)

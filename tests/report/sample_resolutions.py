@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sgcheck.resolve.resolution import (
     Because,
     Case,
@@ -292,6 +294,21 @@ def unsayable() -> Resolution:
             "unknown", reason=Reason("limit", SERVER_ARGS, 900, "more than 4,000 paths explored")
         ),
     )
+
+
+def many_targets() -> list[Resolution]:
+    """One launch on five machines: two of them fail alike."""
+    results = []
+    for arch, base in (
+        ("sm90", fails()),
+        ("sm100", starts()),
+        ("sm103", unsayable()),
+        ("sm120", depends()),
+        ("sm121", fails()),
+    ):
+        target = replace(base.target, arch=arch)
+        results.append(replace(base, target=target, argv=ARGV, model=ModelInfo("unknown")))
+    return results
 
 
 ALL = {

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import click
 from click.shell_completion import CompletionItem
+
+from sgcheck.commands.levels import EXIT_BROKEN_PIPE
 
 DEFAULT_COMMAND = "check"
 FLAGS_KEY = "sgcheck.flags"
@@ -112,6 +116,18 @@ class RootGroup(click.Group):
         if not ctx.resilient_parsing and args[0] not in self.lazy:
             self._no_such_command(ctx, args[0])
         return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command. Nobody reading the output any more ends it quietly, as a signal would."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # The flush at exit must not complain either. Click itself would end with 1, which
+            # means findings here.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return EXIT_BROKEN_PIPE
+        return result
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Both forms."""

@@ -80,7 +80,7 @@ def run_batch(
     lines: Iterable[bytes], settings: BatchSettings, jobs: int, fail_on: str, exit_zero: bool
 ) -> int:
     """Answer all lines on standard output; the exit code. A failed line makes it 2."""
-    out = click.get_binary_stream("stdout")
+    out = sys.stdout.buffer
     levels: set[str | None] = set()
     failed = total = 0
     absent: frozenset[str] | None = None
@@ -167,7 +167,7 @@ def open_cases(name: str) -> Iterator[IO[bytes]]:
     if name == "-":
         if sys.stdin.isatty():
             note("reading cases from the terminal; end with Ctrl-D")
-        yield click.get_binary_stream("stdin")
+        yield sys.stdin.buffer
         return
     with ExitStack() as stack:
         try:

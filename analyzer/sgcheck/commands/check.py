@@ -41,7 +41,7 @@ from sgcheck.resolve.resolution import Resolution
 @options.config_options()
 @options.debug_option()
 @click.pass_context
-def check(ctx: click.Context, **params: Any) -> int:
+def check(ctx: click.Context, /, **params: Any) -> int:
     """Run the command; the return value is the exit code."""
     config = options.load_configuration(params)
     choice = options.choose_launch(ctx, config)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from sgcheck.resolve.resolution import OutcomeStatus
+if TYPE_CHECKING:
+    from sgcheck.resolve.resolution import OutcomeStatus
 
 EXIT_OK, EXIT_FINDINGS, EXIT_FAULT, EXIT_NOTHING = 0, 1, 2, 3
 EXIT_INTERRUPTED = 130

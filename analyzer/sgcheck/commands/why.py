@@ -36,7 +36,7 @@ from sgcheck.report.why import render_why
 @options.config_options()
 @options.debug_option()
 @click.pass_context
-def why(ctx: click.Context, field: str, **params: Any) -> int:
+def why(ctx: click.Context, /, field: str, **params: Any) -> int:
     """Run the command. Exit code 1 if the launch ends before the field could be resolved."""
     config = options.load_configuration(params)
     names = options.split_names([field])

@@ -78,7 +78,7 @@ def _read(path: Path, *, required: bool) -> Configuration | None:
     is_project = path.name == PROJECT_FILE
     try:
         text = path.read_text(encoding="utf-8")
-        data = tomllib.loads(text)
+        data: Any = tomllib.loads(text)
     except OSError as error:
         raise UsageError(f"cannot read the configuration {path}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from sgcheck.report.answers import DIM, VALUE
 from sgcheck.report.layout import Page, Span, width_of
 from sgcheck.report.terminal import Terminal
-from sgcheck.report.text import model_text, verdict_spans
+from sgcheck.report.text import error_text, model_text, verdict_spans
 from sgcheck.report.wording import clean, condition_text, place, value_text
 from sgcheck.resolve.resolution import FieldAnswer, LaunchError, Resolution
 
@@ -76,18 +76,22 @@ def _starts(terminal: Terminal, rows: Sequence[Sequence[Span]]) -> list[int]:
 
 def _failures(page: Page, results: Sequence[Resolution]) -> None:
     """Each distinct error once, with the targets and conditions under which it comes."""
-    found: dict[LaunchError, list[str]] = {}
+    always: dict[LaunchError, list[str]] = {}
+    sometimes: dict[LaunchError, dict[str, list[str]]] = {}
     for result in results:
         arch = clean(result.target.arch)
         if result.outcome.error is not None:
-            found.setdefault(result.outcome.error, []).append(arch)
+            always.setdefault(result.outcome.error, []).append(arch)
         for case in result.outcome.cases:
             if case.error is not None:
-                text = f"{arch} if {condition_text(case.condition)}"
-                found.setdefault(case.error, []).append(text)
-    for error, wheres in found.items():
+                conditions = sometimes.setdefault(case.error, {})
+                conditions.setdefault(condition_text(case.condition), []).append(arch)
+    for error in dict.fromkeys((*always, *sometimes)):
         page.blank()
-        page.paragraph(", ".join(wheres), ("bold",), hanging=2)
-        page.paragraph(f"{clean(error.type)}: {clean(error.message)}", ("red",), 2, hanging=2)
+        if error in always:
+            page.paragraph(", ".join(always[error]), ("bold",), hanging=2)
+        for condition, names in sometimes.get(error, {}).items():
+            page.paragraph(f"{', '.join(names)} if {condition}", ("bold",), hanging=2)
+        page.paragraph(error_text(error), ("red",), 2, hanging=2)
         if error.file is not None:
             page.place(place(error.file, error.line), 4, error.url)

@@ -107,21 +107,26 @@ def model_text(resolution: Resolution) -> str:
     return f"model {name}: {architecture} (from a {model.source})"
 
 
+def error_text(error: LaunchError) -> str:
+    """`ValueError: message`."""
+    message = f": {clean(error.message)}" if error.message else " without a message"
+    return clean(error.type) + message
+
+
 def error_lines(writer: AnswerWriter, error: LaunchError, indent: int) -> None:
     """Type and message, then where it is raised and under which conditions."""
-    page = writer.page
-    message = f": {clean(error.message)}" if error.message else " without a message"
-    page.paragraph(clean(error.type) + message, ("red",), indent, hanging=2)
+    page, below = writer.page, indent + 2
+    page.paragraph(error_text(error), ("red",), indent, hanging=2)
     if error.file is not None:
-        page.place(place(error.file, error.line), indent, error.url)
+        page.place(place(error.file, error.line), below, error.url)
         if error.function:
-            page.place(clean(error.function), indent, lead="in ")
+            page.place(clean(error.function), below, lead="in ")
     shown = error.conditions if writer.verbose else error.conditions[:MAX_CASES]
     for number, condition in enumerate(shown):
         lead = Span("and" if number else "because", DIM)
         text = Span(condition_text(condition, writer.verbose))
-        page.row([lead, text], [indent, indent + len("because ")])
-    writer.rest(len(error.conditions), "condition", indent)
+        page.row([lead, text], [below, below + len("because ")])
+    writer.rest(len(error.conditions), "condition", below)
 
 
 def _verdict(page: Page, resolution: Resolution) -> None:
@@ -147,7 +152,7 @@ def _outcome_details(writer: AnswerWriter, outcome: Outcome) -> None:
         page.blank()
         page.paragraph(reason_text(outcome.reason), OPEN, indent=2, hanging=2)
         if outcome.reason.file is not None:
-            page.place(place(outcome.reason.file, outcome.reason.line), 2)
+            page.place(place(outcome.reason.file, outcome.reason.line), 4)
     failing = [case for case in outcome.cases if case.status != "ok"]
     for case in failing if writer.verbose else failing[:MAX_CASES]:
         page.blank()

@@ -1,0 +1,118 @@
+"""An engine of the test's own: it answers from the launch, so that the tests see what arrived."""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sgcheck.source
+from sgcheck.cli import run
+from sgcheck.errors import SourceError
+from sgcheck.resolve.resolution import (
+    Because,
+    FieldAnswer,
+    LaunchError,
+    Outcome,
+    Resolution,
+    TreeInfo,
+)
+
+
+@dataclass(frozen=True)
+class FakeLaunch:
+    argv: tuple[str, ...]
+    env: Mapping[str, str | None]
+    target: Any
+    model: Any
+
+
+@dataclass
+class FakeEngine:
+    """What the commands asked for, and what they are answered."""
+
+    opened: list[dict[str, Any]] = field(default_factory=list)
+    packages: list[Any] = field(default_factory=list)
+    launches: list[FakeLaunch] = field(default_factory=list)
+    traces: list[bool] = field(default_factory=list)
+    outcome: Outcome = field(default_factory=lambda: Outcome("ok"))
+    fault: BaseException | None = None
+
+    def open_tree(self, spec: str | None, **options: Any) -> str:
+        options.pop("progress")
+        self.opened.append({"spec": spec, **options})
+        if spec == "9.9.9":
+            raise SourceError("there is no release 9.9.9 of SGLang")
+        return spec or "default"
+
+    def check(self, tree: str, launch: FakeLaunch, trace: bool) -> Resolution:
+        self.launches.append(launch)
+        self.traces.append(trace)
+        if self.fault is not None:
+            raise self.fault
+        outcome = self.outcome
+        if "--fail" in launch.argv:
+            outcome = Outcome("startup_error", LaunchError("ValueError", "no", "sglang/a.py", 7))
+        steps = (Because("write", 8, "sglang/a.py", 3, "f", ("self.x",), effective=True),)
+        answers = {
+            "tp_size": FieldAnswer("tp_size", "decided", 8, default=1, because=steps),
+            "dtype": FieldAnswer("dtype", "decided", "auto", default="auto"),
+        }
+        return Resolution(
+            TreeInfo(tree, "wheel", "sha256:0"),
+            launch.target.to_target(),
+            launch.model.info(),
+            launch.argv,
+            outcome,
+            answers if outcome.status == "ok" else {},
+            {"main": {"moe_runner": answers["dtype"]}, "draft": {}},
+        )
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> FakeEngine:
+    """The commands' engine replaced by a `FakeEngine`."""
+    state = FakeEngine()
+
+    class FakePredictor:
+        def __init__(self, tree: str, *, packages: Any = None) -> None:
+            self.tree = tree
+            state.packages.append(packages)
+
+        def check(self, launch: FakeLaunch, *, trace: bool = True) -> Resolution:
+            return state.check(self.tree, launch, trace)
+
+    module = types.ModuleType("sgcheck.resolve.predict")
+    module.__dict__.update(Launch=FakeLaunch, Predictor=FakePredictor)
+    monkeypatch.setitem(sys.modules, "sgcheck.resolve.predict", module)
+    monkeypatch.setattr(sgcheck.source, "open_tree", state.open_tree)
+    return state
+
+
+@dataclass(frozen=True)
+class Result:
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def sgcheck_run(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Callable[..., Result]:
+    """Runs a command line in an empty folder, without the variables that colour the output."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "COLUMNS", "SGCHECK_CONFIG"):
+        monkeypatch.delenv(name, raising=False)
+
+    def call(*args: str) -> Result:
+        code = run(args)
+        captured = capsys.readouterr()
+        return Result(code, captured.out, captured.err)
+
+    return call

@@ -1,0 +1,116 @@
+"""What only a process of its own shows: imports, pipes, encodings, completion."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOTS = os.pathsep.join(str(Path(__file__).parents[2] / name) for name in ("analyzer", "rules"))
+
+
+def run_process(
+    *args: str, stdin: str = "", python: tuple[str, ...] = ("-m", "sgcheck"), **env: str
+) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, *python, *args],
+        input=stdin.encode(),
+        capture_output=True,
+        timeout=60,
+        check=False,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": ROOTS, "PYTHONUTF8": "0", **env},
+    )
+
+
+def test_version_imports_nothing_heavy() -> None:
+    code = (
+        "import sys\nfrom sgcheck.cli import run\nassert run(['--version']) == 0\n"
+        "heavy = {'libcst', 'networkx', 'jinja2', 'yaml', 'tomllib', 'multiprocessing', 'msgspec',"
+        " 'sgcheck.source', 'sgcheck.report', 'sgcheck.world', 'concurrent.futures'}\n"
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\n"
+    )
+    result = run_process(python=("-c", code))
+    assert result.stdout.startswith(b"sgcheck ")
+    assert result.stderr.strip() == b"[]"
+
+
+def test_the_commands_import_neither_libcst_nor_networkx_nor_jinja2() -> None:
+    code = (
+        "import sys\nimport sgcheck.commands.check, sgcheck.commands.batch, sgcheck.report.text\n"
+        "print(sorted({'libcst', 'networkx', 'jinja2'} & set(sys.modules)))\n"
+    )
+    assert run_process(python=("-c", code)).stdout.strip() == b"[]"
+
+
+def test_version_json() -> None:
+    facts = json.loads(run_process("version", "--json").stdout)
+    assert facts["sgcheck"]
+    assert facts["libraries"]["click"]
+    assert "sgcheck.check/1" in facts["schemas"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")
+def test_a_reader_that_goes_away_is_no_complaint(tmp_path: Path) -> None:
+    cases = tmp_path / "c.jsonl"
+    cases.write_text('{"id": 1}\n' * 5000)
+    command = f"'{sys.executable}' -m sgcheck batch '{cases}' | head -n 1; echo ${{PIPESTATUS[0]}}"
+    result = subprocess.run(
+        ["bash", "-c", command],
+        capture_output=True,
+        timeout=60,
+        check=False,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": ROOTS},
+    )
+    line, code = result.stdout.decode().splitlines()
+    assert json.loads(line)["id"] == 1
+    assert code == "141"
+    assert result.stderr == b""
+
+
+def test_errors_in_a_locale_without_unicode() -> None:
+    result = run_process("--arch", "µ", LC_ALL="C", PYTHONIOENCODING="ascii")
+    assert result.returncode == 2
+    assert b"Traceback" not in result.stderr
+    assert result.stderr.isascii()
+
+
+def test_help_in_a_locale_without_unicode() -> None:
+    result = run_process("--help", LC_ALL="C", PYTHONIOENCODING="ascii")
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_script(shell: str) -> None:
+    for result in (
+        run_process("completion", shell),
+        run_process("completion", SHELL=f"/usr/bin/{shell}"),
+    ):
+        assert result.returncode == 0
+        assert b"_SGCHECK_COMPLETE" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("sgcheck ba", {"batch"}),
+        ("sgcheck --mo", {"--moe", "--model"}),
+        ("sgcheck --arch sm120 --draft", {"--draft-moe"}),
+        ("sgcheck check --arch sm12", {"sm120", "sm121"}),
+        ("sgcheck --arch sm90,sm12", {"sm90,sm120", "sm90,sm121"}),
+        ("sgcheck batch --models", {"--models-root"}),
+        ("sgcheck check --fail-on w", {"warning"}),
+    ],
+)
+def test_completion(words: str, expected: set[str]) -> None:
+    result = run_process(
+        _SGCHECK_COMPLETE="zsh_complete",
+        COMP_WORDS=words,
+        COMP_CWORD=str(len(words.split()) - 1),
+        python=("-c", "import sys; sys.argv = ['sgcheck']; from sgcheck.cli import main; main()"),
+    )
+    lines = result.stdout.decode().splitlines()
+    assert set(lines[1::3]) == expected, result.stderr
