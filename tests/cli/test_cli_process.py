@@ -71,6 +71,25 @@ def test_a_reader_that_goes_away_is_no_complaint(tmp_path: Path) -> None:
     assert result.stderr == b""
 
 
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_an_answer_comes_before_the_next_line_is_given(jobs: str) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "sgcheck", "batch", "--jobs", jobs],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": ROOTS},
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for number in range(3):
+            process.stdin.write(b'{"id": %d}\n' % number)
+            process.stdin.flush()
+            assert json.loads(process.stdout.readline())["id"] == number
+        process.stdin.close()
+        assert process.wait(30) == 2
+
+
 def test_errors_in_a_locale_without_unicode() -> None:
     result = run_process("--arch", "µ", LC_ALL="C", PYTHONIOENCODING="ascii")
     assert result.returncode == 2

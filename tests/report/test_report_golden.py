@@ -64,6 +64,12 @@ def test_table_of_many_targets() -> None:
     assert_golden("table.txt", render("text", report))
 
 
+def test_table_of_chosen_fields() -> None:
+    selection = Selection(frozenset({"quantization", "chunked_prefill_size", "random_seed"}))
+    report = Report(samples.many_targets(), selection, False, PLAIN)
+    assert_golden("table.fields.txt", render("text", report))
+
+
 @pytest.mark.parametrize(
     ("name", "field"),
     [

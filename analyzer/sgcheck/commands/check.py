@@ -11,7 +11,7 @@ import click
 from sgcheck.commands import engine, options
 from sgcheck.commands.base import LaunchCommand, option
 from sgcheck.commands.levels import exit_code, level_of
-from sgcheck.commands.output import note, stdout_terminal, write, write_json
+from sgcheck.commands.output import stdout_terminal, write, write_json
 from sgcheck.errors import UsageError
 from sgcheck.report.document import Selection
 from sgcheck.report.formats import FORMATS, Report, render
@@ -45,11 +45,8 @@ def check(ctx: click.Context, /, **params: Any) -> int:
     """Run the command; the return value is the exit code."""
     config = options.load_configuration(params)
     choice = options.choose_launch(ctx, config)
-    for text in dict.fromkeys(text for target in choice.targets for text in target.notes):
-        note(text)
-    predictor = engine.open_predictor(choice.source, choice.packages)
     trace = not params["no_trace"]
-    results = [predictor.check(launch, trace=trace) for launch in engine.make_launches(choice)]
+    results = engine.predict(choice, trace=trace)
     names = options.split_names(params["fields"])
     check_names(names, results)
     selection = Selection(frozenset(names) if names else None, params["changed"], trace)

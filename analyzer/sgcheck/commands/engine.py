@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from sgcheck.commands.options import LaunchChoice, SourceChoice
+from sgcheck.commands.output import note
 
 if TYPE_CHECKING:
-    from sgcheck.resolve.predict import Launch, Predictor
+    from sgcheck.resolve.predict import Predictor
+    from sgcheck.resolve.resolution import Resolution
 
 KEPT_PREDICTORS = 4
 
@@ -31,13 +33,21 @@ def open_predictor(
     return Predictor(tree, packages=packages or None)
 
 
-def make_launches(choice: LaunchChoice) -> list[Launch]:
-    """One launch per target."""
-    from sgcheck.resolve.predict import Launch
+def predict(choice: LaunchChoice, *, trace: bool = True) -> list[Resolution]:
+    """One resolution per target. The model is read first: a slip there must not cost a fetch."""
     from sgcheck.world.model_facts import load_model
 
     model = load_model(choice.model)
-    return [Launch(choice.argv, dict(choice.env), target, model) for target in choice.targets]
+    texts = [text for target in choice.targets for text in target.notes]
+    for text in dict.fromkeys((*texts, *model.notes)):
+        note(text)
+    predictor = open_predictor(choice.source, choice.packages)
+    from sgcheck.resolve.predict import Launch
+
+    return [
+        predictor.check(Launch(choice.argv, dict(choice.env), target, model), trace=trace)
+        for target in choice.targets
+    ]
 
 
 class PredictorPool:

@@ -10,7 +10,7 @@ from sgcheck.commands import engine, options
 from sgcheck.commands.base import LaunchCommand, option
 from sgcheck.commands.check import check_names
 from sgcheck.commands.levels import EXIT_FINDINGS, EXIT_OK
-from sgcheck.commands.output import note, stdout_terminal, write, write_json
+from sgcheck.commands.output import stdout_terminal, write, write_json
 from sgcheck.errors import UsageError
 from sgcheck.report.document import Selection, check_document, dump_pretty
 from sgcheck.report.why import render_why
@@ -43,10 +43,7 @@ def why(ctx: click.Context, /, field: str, **params: Any) -> int:
     if len(names) != 1:
         raise UsageError(f"'{field}' is no field: name one, such as moe_runner_backend")
     choice = options.choose_launch(ctx, config)
-    for text in dict.fromkeys(text for target in choice.targets for text in target.notes):
-        note(text)
-    predictor = engine.open_predictor(choice.source, choice.packages)
-    results = [predictor.check(launch, trace=True) for launch in engine.make_launches(choice)]
+    results = engine.predict(choice)
     check_names(names, results)
     if params["output_format"] == "json":
         selection = Selection(frozenset(names))

@@ -26,8 +26,13 @@ WORDS = {
 MAX_CELL = 20
 
 
-def render_table(results: Sequence[Resolution], terminal: Terminal) -> str:
-    """The table; `results` must hold one launch on several targets."""
+def render_table(
+    results: Sequence[Resolution], terminal: Terminal, fields: Sequence[str] = ()
+) -> str:
+    """The table; `results` must hold one launch on several targets.
+
+    The columns are `fields`, or the backends of `COLUMNS` where none are named.
+    """
     page = Page(terminal)
     first = results[0]
     page.line(Span(f"SGLang {clean(first.sglang.version)}", ("bold",)))
@@ -35,8 +40,9 @@ def render_table(results: Sequence[Resolution], terminal: Terminal) -> str:
     if first.argv:
         page.paragraph(" ".join(map(clean, first.argv)), DIM, indent=2, hanging=2)
     page.blank()
-    rows = [_cells(result) for result in results]
-    heads = [Span(text, ("bold",)) for text in ("arch", "outcome", *(c[0] for c in COLUMNS))]
+    names = fields or [title for title, _, _ in COLUMNS]
+    heads = [Span(text, ("bold",)) for text in ("arch", "outcome", *names)]
+    rows = [_cells(result, fields) for result in results]
     starts = _starts(terminal, [heads, *rows])
     page.row(heads, starts)
     for row in rows:
@@ -45,12 +51,13 @@ def render_table(results: Sequence[Resolution], terminal: Terminal) -> str:
     return page.text()
 
 
-def _cells(result: Resolution) -> list[Span]:
+def _cells(result: Resolution, fields: Sequence[str]) -> list[Span]:
     sign, _ = verdict_spans(result.outcome, "", "")
     word = f"{sign.text} {WORDS[result.outcome.status]}"
     cells = [Span(clean(result.target.arch)), Span(word, sign.styles)]
-    cells += [_cell(result.effective.get(role, {}), name) for _, role, name in COLUMNS]
-    return cells
+    if fields:
+        return cells + [_cell(result.fields, name) for name in fields]
+    return cells + [_cell(result.effective.get(role, {}), name) for _, role, name in COLUMNS]
 
 
 def _cell(answers: Mapping[str, FieldAnswer], name: str) -> Span:

@@ -34,7 +34,8 @@ def render(report: Report) -> str:
     if len(report.results) > MAX_BLOCKS:
         from sgcheck.report.table import render_table
 
-        return render_table(report.results, report.terminal)
+        fields = sorted(report.selection.names or ())
+        return render_table(report.results, report.terminal, fields)
     return "\n".join(
         render_check(result, report.terminal, report.selection, report.verbose)
         for result in report.results
