@@ -1,0 +1,1 @@
+"""Runs the guarded code: loader, guards, branching on unknowns, limits."""

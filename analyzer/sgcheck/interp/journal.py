@@ -1,0 +1,187 @@
+"""A record of every change to an object, so that it can be taken back or made again.
+
+It serves two purposes: the next launch of a batch starts from the state that the import left,
+and the exploration of an unknown runs the same function once for each answer.
+
+Entries are `(kind, object, key, old)`; `MISSING` stands for "was not there".
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from typing import Any
+
+
+class _Missing:
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "MISSING"
+
+
+MISSING = _Missing()
+
+ATTR, ITEM, COPY, CALL, TYPE = range(5)
+
+Entry = tuple[int, Any, Any, Any]
+
+_object_getattribute = object.__getattribute__
+
+
+def _instance_dict(obj: Any) -> dict[str, Any] | None:
+    try:
+        found = _object_getattribute(obj, "__dict__")
+    except AttributeError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+class Journal:
+    """Changes since the journal was opened, oldest first."""
+
+    __slots__ = ("_copied", "entries")
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self._copied: set[int] = set()
+
+    def mark(self) -> int:
+        """A position to which `undo` can return."""
+        self._copied.clear()
+        return len(self.entries)
+
+    # -- recording -----------------------------------------------------------------
+
+    def attr(self, obj: Any, name: str) -> None:
+        """About to set or delete an attribute."""
+        if isinstance(obj, type):
+            self.entries.append((TYPE, obj, name, obj.__dict__.get(name, MISSING)))
+            return
+        space = _instance_dict(obj)
+        if space is not None and (name in space or not _is_slot(obj, name)):
+            self.entries.append((ITEM, space, name, space.get(name, MISSING)))
+            return
+        try:
+            old = _object_getattribute(obj, name)
+        except AttributeError:
+            old = MISSING
+        self.entries.append((ATTR, obj, name, old))
+
+    def item(self, mapping: dict[Any, Any], key: Any) -> None:
+        """About to set a key of a dictionary (not to delete one: see `container`)."""
+        self.entries.append((ITEM, mapping, key, mapping.get(key, MISSING)))
+
+    def container(self, obj: Any) -> None:
+        """About to change a list, dict, set or deque in any way."""
+        key = id(obj)
+        if key in self._copied:
+            return
+        self._copied.add(key)
+        self.entries.append((COPY, obj, None, _shallow(obj)))
+
+    def call(self, undo: Callable[[Any], None], old: Any) -> None:
+        """A change that `undo(old)` takes back."""
+        self.entries.append((CALL, undo, None, old))
+
+    # -- going back and forth --------------------------------------------------------
+
+    def undo(self, mark: int) -> list[Entry]:
+        """Take back everything after `mark`. Returns entries that `redo` makes again."""
+        entries = self.entries
+        redo: list[Entry] = []
+        while len(entries) > mark:
+            kind, obj, key, old = entries.pop()
+            redo.append((kind, obj, key, _swap(kind, obj, key, old)))
+        self._copied.clear()
+        redo.reverse()
+        return redo
+
+    def redo(self, entries: list[Entry]) -> None:
+        """Make changes again that `undo` took back; they can be undone once more."""
+        for kind, obj, key, new in entries:
+            self.entries.append((kind, obj, key, _swap(kind, obj, key, new)))
+        self._copied.clear()
+
+
+def _is_slot(obj: Any, name: str) -> bool:
+    for cls in type(obj).__mro__:
+        found = cls.__dict__.get(name, MISSING)
+        if found is not MISSING:
+            return type(found).__name__ == "member_descriptor"
+    return False
+
+
+def _shallow(obj: Any) -> Any:
+    if isinstance(obj, list):
+        return list(obj)
+    if isinstance(obj, dict):
+        return dict(obj)
+    if isinstance(obj, set):
+        return set(obj)
+    if isinstance(obj, deque):
+        return deque(obj, obj.maxlen)
+    if isinstance(obj, bytearray):
+        return bytes(obj)
+    raise TypeError(f"no container: {type(obj).__name__}")
+
+
+def _restore(obj: Any, content: Any) -> None:
+    if isinstance(obj, list | bytearray):
+        list.__setitem__(obj, slice(None), content) if isinstance(obj, list) else obj.__setitem__(
+            slice(None), content
+        )
+    elif isinstance(obj, OrderedDict):
+        OrderedDict.clear(obj)
+        OrderedDict.update(obj, content)
+    elif isinstance(obj, dict):
+        dict.clear(obj)
+        dict.update(obj, content)
+    elif isinstance(obj, set):
+        set.clear(obj)
+        set.update(obj, content)
+    else:
+        deque.clear(obj)
+        deque.extend(obj, content)
+
+
+def _swap(kind: int, obj: Any, key: Any, value: Any) -> Any:
+    """Put `value` in place and return what stood there."""
+    if kind == ITEM:
+        current = dict.get(obj, key, MISSING)
+        if value is MISSING:
+            dict.pop(obj, key, None)
+        else:
+            dict.__setitem__(obj, key, value)
+        return current
+    if kind == COPY:
+        current = _shallow(obj)
+        _restore(obj, value)
+        return current
+    if kind == TYPE:
+        current = obj.__dict__.get(key, MISSING)
+        if value is MISSING:
+            if key in obj.__dict__:
+                type.__delattr__(obj, key)
+        else:
+            type.__setattr__(obj, key, value)
+        return current
+    if kind == ATTR:
+        return _swap_slot(obj, key, value)
+    return obj(value)
+
+
+def _swap_slot(obj: Any, key: str, value: Any) -> Any:
+    try:
+        current = _object_getattribute(obj, key)
+    except AttributeError:
+        current = MISSING
+    for cls in type(obj).__mro__:
+        slot = cls.__dict__.get(key)
+        if type(slot).__name__ == "member_descriptor":
+            if value is not MISSING:
+                slot.__set__(obj, value)
+            elif current is not MISSING:
+                slot.__delete__(obj)
+            return current
+    return current

@@ -1,0 +1,195 @@
+"""Modules of the tree: found, translated, run when they are needed.
+
+A plain `import x` runs the body of `x`; `from x import name` at module level binds a lazy name
+(see `syntax/translate.py`) whose module runs when the name is first used. What does not lie in
+the tree is asked of the world.
+"""
+
+from __future__ import annotations
+
+from types import CodeType, ModuleType
+from typing import Any, Protocol
+
+from sgcheck.interp import builtins as tree_builtins
+from sgcheck.interp.guards import Lazy, force
+from sgcheck.interp.natives import TREE_ROOTS
+from sgcheck.interp.runtime import RUNTIME as R
+from sgcheck.syntax.cache import CodeCache
+from sgcheck.syntax.names import guard
+
+
+class World(Protocol):
+    """What lies outside the tree."""
+
+    def import_module(self, name: str) -> Any:
+        """A module of the world; raises ModuleNotFoundError for what is not installed."""
+
+
+class TreeModule(ModuleType):
+    """A module of the tree. Reading an attribute resolves a lazy name."""
+
+    def __getattribute__(self, name: str) -> Any:
+        value = ModuleType.__getattribute__(self, name)
+        if type(value) is Lazy:
+            return force(value)
+        return value
+
+    def __repr__(self) -> str:
+        return f"<module {ModuleType.__getattribute__(self, '__name__')!r}>"
+
+
+class Loader:
+    """Imports for one interpreter. `loaded` is what `sys.modules` shows to the tree."""
+
+    def __init__(self, code: CodeCache, world: World, root: str = "sglang") -> None:
+        self.code = code
+        self.world = world
+        self.root = root
+        TREE_ROOTS.add(root)
+        self.modules: dict[str, Any] = {}
+        self.loaded: dict[str, Any] = {}
+        self.environ: Any = None
+        self.builtins = tree_builtins.make_builtins(
+            {
+                guard("imp"): self._import,
+                guard("from"): self._from,
+                guard("star"): self._star,
+                guard("lz"): self._lazy,
+            }
+        )
+
+    # -- the guards ------------------------------------------------------------------
+
+    def _import(self, name: str, whole: bool) -> Any:
+        module = self.load(name)
+        return module if whole else self.load(name.split(".")[0])
+
+    def _from(self, name: str, names: tuple[str, ...]) -> tuple[Any, ...]:
+        module = self.load(name)
+        return tuple(self.get(module, name, wanted) for wanted in names)
+
+    def _star(self, name: str) -> None:
+        space = tree_builtins.tree_frame().f_globals
+        module = self.load(name)
+        content = (
+            ModuleType.__getattribute__(module, "__dict__")
+            if isinstance(module, ModuleType)
+            else vars(module)
+        )
+        names = content.get("__all__")
+        if names is None:
+            names = [n for n in content if not n.startswith("_")]
+        for wanted in names:
+            space[wanted] = self.get(module, name, wanted)
+
+    def _lazy(self, module: str, name: str, bound: str) -> Any:
+        space = tree_builtins.tree_frame().f_globals
+        present = self.modules.get(module)
+        if present is not None and name in vars(present):
+            found = ModuleType.__getattribute__(present, "__dict__")[name]
+            if type(found) is not Lazy:
+                self._show(module)
+                return found
+        return Lazy(module, name, bound, space, self._load_name)
+
+    def _load_name(self, module: str, name: str) -> Any:
+        return self.get(self.load(module), module, name)
+
+    # -- loading -----------------------------------------------------------------------
+
+    def get(self, module: Any, module_name: str, name: str) -> Any:
+        """`from module_name import name`."""
+        try:
+            return getattr(module, name)
+        except AttributeError:
+            pass
+        if self.in_tree(module_name):
+            full = f"{module_name}.{name}"
+            if self.code.find(full) is not None:
+                return self.load(full)
+        raise ImportError(f"cannot import name {name!r} from {module_name!r}", name=module_name)
+
+    def in_tree(self, name: str) -> bool:
+        """Whether a dotted name is one of the tree's."""
+        return name.split(".")[0] == self.root
+
+    def load(self, name: str) -> Any:
+        """Import a module (and its packages first)."""
+        found = self.modules.get(name)
+        if found is not None:
+            self._show(name)
+            return found
+        if not self.in_tree(name):
+            if name.startswith("."):
+                raise ImportError("attempted relative import beyond top-level package")
+            module = self.world.import_module(name)
+            self.modules[name] = module
+            self._show(name)
+            return module
+        parent, _, child = name.rpartition(".")
+        if parent:
+            self.load(parent)
+            found = self.modules.get(name)
+            if found is not None:
+                return found
+        file = self.code.find(name)
+        if file is None:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        module = TreeModule(name)
+        space = ModuleType.__getattribute__(module, "__dict__")
+        space["__builtins__"] = self.builtins
+        space["__file__"] = file.path
+        space["__package__"] = name if file.is_package else parent
+        space["__spec__"] = None
+        if file.is_package:
+            space["__path__"] = [name.replace(".", "/")]
+        self.modules[name] = module
+        self._show(name)
+        if file.path is not None:
+            self._run(name, self.code.code(name, file), space)
+        if parent:
+            package = ModuleType.__getattribute__(self.modules[parent], "__dict__")
+            if type(package.get(child)) is not Lazy:
+                package[child] = module
+        return module
+
+    def _run(self, name: str, code: CodeType, space: dict[str, Any]) -> None:
+        # A module's body belongs to no launch and to no branch: what it does stays.
+        journal, R.journal = R.journal, None
+        region, R.region = R.region, None
+        write, R.on_write = R.on_write, None
+        declare, R.on_declare = R.on_declare, None
+        shown, R.on_display = R.on_display, None
+        environ = self.environ
+        recording = environ is not None and environ.recording
+        if environ is not None:
+            environ.recording = True
+        try:
+            exec(code, space)
+        except BaseException:
+            self.modules.pop(name, None)
+            self.loaded.pop(name, None)
+            raise
+        finally:
+            R.journal, R.region, R.on_write = journal, region, write
+            R.on_declare, R.on_display = declare, shown
+            if environ is not None:
+                environ.recording = recording
+
+    def _show(self, name: str) -> None:
+        if name not in self.loaded:
+            if R.journal is not None:
+                R.journal.item(self.loaded, name)
+            self.loaded[name] = self.modules.get(name)
+
+    def evaluate(
+        self, text: str, space: dict[str, Any], local: dict[str, Any] | None = None
+    ) -> Any:
+        """A string annotation, in the namespace of its module."""
+        code = self.code.expression(text)
+        scope = dict(local or {})
+        for name in code.co_names:
+            value = space.get(name)
+            if type(value) is Lazy:
+                scope.setdefault(name, force(value))
+        return eval(code, space, scope)

@@ -1,0 +1,357 @@
+"""Methods and types of plain Python values, as translated code may use them."""
+
+from __future__ import annotations
+
+import re
+import string
+import sys
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable
+from typing import Any
+
+from sgcheck.interp.runtime import RUNTIME
+from sgcheck.values.signals import Escape, LimitReached, Refused
+from sgcheck.values.unknown import ASK, Unknown, find_unknown
+
+R = RUNTIME
+BUILTIN = type(len)
+MAX_SIZE = 50_000_000
+TREE_ROOTS: set[str] = {"sglang"}
+JOURNALED_MISSING = (defaultdict,)
+
+STORING_TYPES: set[Any] = {list, tuple, dict, slice, staticmethod, classmethod, property}
+"""Types whose constructor only keeps what it is given."""
+
+
+def is_tree_class(cls: Any) -> bool:
+    """Whether a class was defined by the tree."""
+    module = getattr(cls, "__module__", None)
+    return isinstance(module, str) and module.partition(".")[0] in TREE_ROOTS
+
+
+# -- formatting --------------------------------------------------------------------
+
+_NUMBER = re.compile(r"\d+")
+
+
+def check_format_spec(spec: str) -> None:
+    """Refuse widths that would build a huge string."""
+    for number in _NUMBER.findall(spec):
+        if len(number) > 6:
+            raise LimitReached("size")
+
+
+def check_percent(text: Any) -> None:
+    """The same for the `%` operator of strings."""
+    check_format_spec(text if isinstance(text, str) else text.decode("latin-1"))
+
+
+class _Formatter(string.Formatter):
+    """`str.format` whose attribute look-ups go through the guard."""
+
+    def get_field(self, field_name: str, args: Any, kwargs: Any) -> Any:
+        from _string import formatter_field_name_split  # type: ignore[import-not-found]
+
+        from sgcheck.interp.guards import attribute, item
+
+        first, rest = formatter_field_name_split(field_name)
+        obj = self.get_value(first, args, kwargs)
+        for is_attr, name in rest:
+            obj = attribute(obj, name) if is_attr else item(obj, name)
+        return obj, first
+
+    def format_field(self, value: Any, format_spec: str) -> Any:
+        check_format_spec(format_spec)
+        return format(value, format_spec)
+
+
+_FORMATTER = _Formatter()
+
+
+def str_format(text: str, /, *args: Any, **kwargs: Any) -> Any:
+    """`text.format(*args, **kwargs)`."""
+    found = find_unknown([args, kwargs])
+    if found is not None:
+        return ASK[-1].binary("format", text, found)
+    return _FORMATTER.vformat(str(text), args, kwargs)
+
+
+def str_format_map(text: str, mapping: Any) -> Any:
+    """`text.format_map(mapping)`."""
+    return str_format(text, **dict(mapping))
+
+
+# -- methods of plain values ---------------------------------------------------------
+
+
+def _pure(kind: type, name: str) -> Callable[..., Any]:
+    native = getattr(kind, name)
+
+    def run(obj: Any, /, *args: Any, **kwargs: Any) -> Any:
+        for value in args:
+            if isinstance(value, Unknown):
+                return ASK[-1].call(Unknown(value.reason, name), (native, obj, *args), kwargs)
+        return native(obj, *args, **kwargs)
+
+    return run
+
+
+def _sized(kind: type, name: str) -> Callable[..., Any]:
+    pure = _pure(kind, name)
+
+    def run(obj: Any, /, *args: Any) -> Any:
+        if args and isinstance(args[0], int) and args[0] > MAX_SIZE:
+            raise LimitReached("size")
+        if (
+            name == "replace"
+            and len(args) > 1
+            and isinstance(args[1], str)
+            and len(obj) * len(args[1]) > MAX_SIZE
+        ):
+            raise LimitReached("size")
+        return pure(obj, *args)
+
+    return run
+
+
+def _join(obj: str, parts: Any) -> Any:
+    if isinstance(parts, Unknown):
+        return ASK[-1].call(Unknown(parts.reason, "join"), (str.join, obj, parts), {})
+    items = list(parts)
+    found = find_unknown(items)
+    if found is not None:
+        return ASK[-1].call(Unknown(found.reason, "join"), (str.join, obj, items), {})
+    return obj.join(items)
+
+
+def _mutator(kind: type, name: str) -> Callable[..., Any]:
+    native = getattr(kind, name)
+
+    def run(obj: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if R.journal is not None:
+            R.journal.container(obj)
+        return native(obj, *args, **kwargs)
+
+    return run
+
+
+def _extend(kind: type, name: str) -> Callable[..., Any]:
+    native = getattr(kind, name)
+
+    def run(obj: Any, /, *args: Any, **kwargs: Any) -> Any:
+        args = tuple(ASK[-1].concrete(a) if isinstance(a, Unknown) else a for a in args)
+        if R.journal is not None:
+            R.journal.container(obj)
+        return native(obj, *args, **kwargs)
+
+    return run
+
+
+def _dict_update(obj: dict[Any, Any], /, *args: Any, **kwargs: Any) -> None:
+    from sgcheck.interp.guards import R as guards_runtime
+
+    if args and isinstance(args[0], Unknown):
+        raise Escape(args[0].reason)
+    if R.journal is not None:
+        R.journal.container(obj)
+    if kwargs and guards_runtime.on_display is not None:
+        guards_runtime.on_display(kwargs, sys._getframe(2))
+    obj.update(*args, **kwargs)
+
+
+def _dict_get(obj: dict[Any, Any], key: Any, default: Any = None, /) -> Any:
+    if isinstance(key, Unknown):
+        return ASK[-1].call(Unknown(key.reason, "get"), (dict.get, obj, key, default), {})
+    return obj.get(key, default)
+
+
+def _dict_setdefault(obj: dict[Any, Any], key: Any, default: Any = None, /) -> Any:
+    if isinstance(key, Unknown):
+        key = ASK[-1].concrete(key)
+    if R.journal is not None and key not in obj:
+        R.journal.item(obj, key)
+    return obj.setdefault(key, default)
+
+
+def _dict_pop(obj: dict[Any, Any], /, *args: Any) -> Any:
+    if args and isinstance(args[0], Unknown):
+        args = (ASK[-1].concrete(args[0]), *args[1:])
+    if R.journal is not None and args and args[0] in obj:
+        R.journal.container(obj)
+    return obj.pop(*args)
+
+
+def _append(obj: list[Any], value: Any, /) -> None:
+    if R.journal is not None:
+        R.journal.container(obj)
+    obj.append(value)
+
+
+def _set_change(name: str) -> Callable[..., Any]:
+    native = getattr(set, name)
+
+    def run(obj: set[Any], /, *args: Any) -> Any:
+        args = tuple(ASK[-1].concrete(a) if isinstance(a, Unknown) else a for a in args)
+        if R.journal is not None:
+            R.journal.container(obj)
+        return native(obj, *args)
+
+    return run
+
+
+def _table(kind: type) -> dict[str, Callable[..., Any]]:
+    return {
+        name: _pure(kind, name)
+        for name in dir(kind)
+        if not name.startswith("_") and callable(getattr(kind, name))
+    }
+
+
+METHODS: dict[type, dict[str, Callable[..., Any]]] = {
+    str: {
+        **_table(str),
+        **{n: _sized(str, n) for n in ("ljust", "rjust", "center", "zfill", "expandtabs", "replace")},
+        "join": _join,
+        "format": str_format,
+        "format_map": str_format_map,
+    },
+    bytes: _table(bytes),
+    int: _table(int),
+    float: _table(float),
+    tuple: _table(tuple),
+    list: {
+        "append": _append,
+        "extend": _extend(list, "extend"),
+        "insert": _mutator(list, "insert"),
+        "pop": _mutator(list, "pop"),
+        "remove": _mutator(list, "remove"),
+        "sort": _mutator(list, "sort"),
+        "reverse": _mutator(list, "reverse"),
+        "clear": _mutator(list, "clear"),
+        "copy": list.copy,
+        "index": list.index,
+        "count": list.count,
+    },
+    dict: {
+        "get": _dict_get,
+        "setdefault": _dict_setdefault,
+        "pop": _dict_pop,
+        "popitem": _mutator(dict, "popitem"),
+        "update": _dict_update,
+        "clear": _mutator(dict, "clear"),
+        "copy": dict.copy,
+        "keys": dict.keys,
+        "values": dict.values,
+        "items": dict.items,
+    },
+    set: {
+        **_table(set),
+        **{
+            n: _set_change(n)
+            for n in (
+                "add", "discard", "remove", "update", "difference_update",
+                "intersection_update", "symmetric_difference_update",
+            )
+        },
+        "pop": _mutator(set, "pop"),
+        "clear": _mutator(set, "clear"),
+    },
+    frozenset: _table(frozenset),
+    deque: {
+        n: _mutator(deque, n) if n in ("append", "appendleft", "clear", "extend", "extendleft", "insert",
+                                       "pop", "popleft", "remove", "reverse", "rotate") else getattr(deque, n)
+        for n in dir(deque) if not n.startswith("_") and callable(getattr(deque, n))
+    },
+}  # fmt: skip
+
+
+# -- calls of builtin types ------------------------------------------------------------
+
+
+def _special_type(*args: Any, **kwargs: Any) -> Any:
+    if len(args) == 1:
+        value = args[0]
+        if isinstance(value, Unknown):
+            return ASK[-1].call(Unknown(value.reason, "type"), (type, value), {})
+        return type(value)
+    created = type(*args, **kwargs)
+    if "__module__" not in args[2]:
+        from sgcheck.interp.builtins import tree_frame
+
+        created.__module__ = tree_frame().f_globals.get("__name__", "sglang")
+    return created
+
+
+def _lifted(kind: type) -> Callable[..., Any]:
+    def run(*args: Any, **kwargs: Any) -> Any:
+        for value in args:
+            if isinstance(value, Unknown):
+                return ASK[-1].call(Unknown(value.reason, kind.__name__), (kind, *args), kwargs)
+        try:
+            return kind(*args, **kwargs)
+        except Exception:
+            found = find_unknown([args, kwargs])
+            if found is not None:
+                raise Escape(found.reason) from None
+            raise
+
+    return run
+
+
+def _bytes(kind: type) -> Callable[..., Any]:
+    lifted = _lifted(kind)
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        if args and isinstance(args[0], int) and args[0] > MAX_SIZE:
+            raise LimitReached("size")
+        return lifted(*args, **kwargs)
+
+    return run
+
+
+def _special_range(*args: Any) -> Any:
+    args = tuple(ASK[-1].concrete(a) if isinstance(a, Unknown) else a for a in args)
+    result = range(*args)
+    try:
+        if len(result) > MAX_SIZE:
+            raise LimitReached("size")
+    except OverflowError:
+        raise LimitReached("size") from None
+    return result
+
+
+def _refused(name: str) -> Callable[..., Any]:
+    def run(*args: Any, **kwargs: Any) -> Any:
+        raise Refused(name)
+
+    return run
+
+
+SPECIAL_CALLS: dict[Any, Callable[..., Any]] = {
+    type: _special_type,
+    **{
+        kind: _lifted(kind)
+        for kind in (str, int, float, bool, complex, set, frozenset, list, tuple, dict)
+    },
+    bytes: _bytes(bytes),
+    bytearray: _bytes(bytearray),
+    range: _special_range,
+    type(_refused): _refused("types.FunctionType"),
+    type(_refused.__code__): _refused("types.CodeType"),
+    OrderedDict: OrderedDict,
+}
+
+
+class UnknownManager:
+    """A context manager that is not known: enters as an unknown, swallows nothing."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: Unknown) -> None:
+        self._value = value
+
+    def __enter__(self) -> Any:
+        return ASK[-1].call(self._value, (), {})
+
+    def __exit__(self, *exc: Any) -> bool:
+        return False

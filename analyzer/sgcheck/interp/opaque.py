@@ -1,0 +1,31 @@
+"""Unknowns without branching: an operation on one gives another, a question to one escapes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sgcheck.values.signals import Escape
+from sgcheck.values.unknown import Operations, Unknown
+
+
+class OpaqueOperations(Operations):
+    """What a derived value depends on stays visible; nothing is ever decided."""
+
+    def binary(self, op: str, left: Any, right: Any) -> Any:
+        return Unknown((left if isinstance(left, Unknown) else right).reason, op)
+
+    def unary(self, op: str, value: Unknown) -> Any:
+        return Unknown(value.reason, f"{op} {value.label}")
+
+    def attribute(self, value: Unknown, name: str) -> Any:
+        return Unknown(value.reason, f"{value.label}.{name}")
+
+    def call(self, value: Unknown, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return Unknown(value.reason, f"{value.label}()")
+
+    def item(self, value: Any, key: Any) -> Any:
+        known = value if isinstance(value, Unknown) else key
+        return Unknown(known.reason, f"{known.label}[]")
+
+    def iterate(self, value: Unknown) -> Any:
+        raise Escape(value.reason)

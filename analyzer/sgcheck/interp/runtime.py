@@ -1,0 +1,69 @@
+"""The state that the guards share: one current interpreter at a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from sgcheck.interp.journal import Journal
+from sgcheck.values.signals import LimitReached
+
+STEP_BLOCK = 20_000
+"""Steps (calls and loop turns) between two looks at the clock."""
+
+Trace = Callable[[Any, str, Any, Any], None]
+
+
+class Runtime:
+    """Mutable state read by every guard; see `RUNTIME`."""
+
+    __slots__ = (
+        "deadline",
+        "journal",
+        "max_steps",
+        "on_construct",
+        "on_declare",
+        "on_display",
+        "on_write",
+        "record_class",
+        "region",
+        "steps_done",
+        "steps_left",
+        "try_depth",
+    )
+
+    def __init__(self) -> None:
+        self.journal: Journal | None = None
+        self.record_class: type | None = None
+        self.on_construct: Callable[[dict[str, Any]], None] | None = None
+        self.on_write: Trace | None = None
+        self.on_declare: Trace | None = None
+        self.on_display: Callable[[dict[str, Any], Any], None] | None = None
+        self.region: Callable[..., Any] | None = None
+        self.try_depth = 0
+        self.max_steps = 50_000_000
+        self.steps_done = 0
+        self.steps_left = STEP_BLOCK
+        self.deadline: float | None = None
+
+    def limits(self, *, steps: int = 50_000_000, seconds: float | None = 30.0) -> None:
+        """Start counting afresh."""
+        self.max_steps = steps
+        self.steps_done = 0
+        self.steps_left = STEP_BLOCK
+        self.deadline = None if seconds is None else time.monotonic() + seconds
+
+    def tick_slow(self) -> None:
+        """A block of steps is used up: check the bounds. Raises LimitReached."""
+        self.steps_done += STEP_BLOCK
+        self.steps_left = STEP_BLOCK
+        if self.steps_done > self.max_steps:
+            self.steps_left = 0
+            raise LimitReached("steps")
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            self.steps_left = 0
+            raise LimitReached("time")
+
+
+RUNTIME = Runtime()

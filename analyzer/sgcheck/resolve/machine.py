@@ -1,0 +1,70 @@
+"""An interpreter made ready for one machine, which many launches may share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sgcheck.interp.interpreter import Interpreter
+from sgcheck.syntax.cache import CodeCache
+from sgcheck.world.facade import Facade
+from sgcheck.world.target import TargetSpec
+from sgcheck.world.world import Packages, World
+
+BASE_ENVIRONMENT: dict[str, str] = {
+    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    "HOME": "/home/user",
+    # The model lies on the local disk: nothing of the prediction may depend on a hub.
+    "HF_HUB_OFFLINE": "1",
+    "TRANSFORMERS_OFFLINE": "1",
+}
+
+
+class Machine:
+    """One target with one set of packages. What module bodies read of the environment is fixed."""
+
+    def __init__(
+        self, code: CodeCache, target: TargetSpec, packages: Packages, env: Mapping[str, str | None], pins: Mapping[str, str]
+    ) -> None:
+        self.env = launch_environment(env)
+        self.world = World(target, packages, self.env, torch_version=pins.get("torch", ""), transformers=self._transformers)
+        self._pins = pins
+        self.world.environ.recording = False
+        self.interpreter = Interpreter(code, self.world)
+        self.interpreter.loader.environ = self.world.environ
+
+    def fits(self, env: Mapping[str, str | None]) -> bool:
+        """Whether module bodies would have read the same under another launch's environment."""
+        wanted = launch_environment(env)
+        return all(wanted.get(name) == value for name, value in self.world.environ.reads.items())
+
+    def _transformers(self, world: World) -> Mapping[str, Any]:
+        from sgcheck.world import transformers
+        from sgcheck.world.torch_ import DTYPES, dtype
+
+        logging: Facade = world.import_module("logging")
+        return transformers.build_modules(
+            self._pins.get("transformers", ""),
+            world.files,
+            dtype_of=lambda name: _dtype(DTYPES, name),
+            is_dtype=lambda value: isinstance(value, dtype),
+            get_logger=logging.getLogger,
+        )
+
+
+def _dtype(dtypes: Mapping[str, Any], name: str) -> Any:
+    try:
+        return dtypes[name]
+    except KeyError:
+        raise AttributeError(name) from None
+
+
+def launch_environment(env: Mapping[str, str | None]) -> dict[str, str]:
+    """The environment of a launch: a bare one, changed by what the user says."""
+    result = dict(BASE_ENVIRONMENT)
+    for name, value in env.items():
+        if value is None:
+            result.pop(name, None)
+        else:
+            result[name] = value
+    return result

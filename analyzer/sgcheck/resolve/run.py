@@ -1,0 +1,149 @@
+"""Run one launch in an interpreter: SGLang's parser, its resolution, its checks.
+
+The order is the launcher's: `prepare_server_args`, `resolve_once` where the tree has it, then
+`check_server_args`; fields are read before the check, as the launcher hands them on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+import msgspec
+
+from sgcheck.resolve.resolution import Reason
+from sgcheck.resolve.trace import Trace
+from sgcheck.values.signals import EngineSignal
+from sgcheck.values.unknown import Unknown, find_unknown
+from sgcheck.world.packages_ import struct_fields
+from sgcheck.world.stdlib.argparse_ import ArgumentParser, ParserLeft, ParserRefused
+
+SERVER_ARGS_MODULE = "sglang.srt.server_args"
+
+
+@dataclasses.dataclass(slots=True)
+class Failure:
+    """An exception of the tree, with its innermost line there."""
+
+    type: str
+    message: str
+    file: str | None
+    line: int | None
+    function: str | None
+
+
+@dataclasses.dataclass(slots=True)
+class Run:
+    """What one path of a launch came to. `values` are raw (engine) values."""
+
+    status: str
+    failure: Failure | None = None
+    reason: Reason | None = None
+    values: dict[str, Any] = dataclasses.field(default_factory=dict)
+    record: Any = None
+    stage: str = "parse"
+
+
+def record_fields(cls: type) -> dict[str, Any]:
+    """Field names of the record class and their defaults (`dataclasses.MISSING` where required)."""
+    if issubclass(cls, msgspec.Struct):
+        fields: Any = struct_fields(cls)
+        missing = msgspec.NODEFAULT
+    else:
+        fields = dataclasses.fields(cls)  # type: ignore[arg-type]
+        missing = dataclasses.MISSING  # type: ignore[assignment]
+    out: dict[str, Any] = {}
+    for field in fields:
+        if field.default is not missing:
+            out[field.name] = field.default
+        elif field.default_factory is not missing:
+            try:
+                out[field.name] = field.default_factory()
+            except Exception:
+                out[field.name] = dataclasses.MISSING
+        else:
+            out[field.name] = dataclasses.MISSING
+    return out
+
+
+def innermost(trace: TracebackType | None) -> tuple[str | None, int | None, str | None]:
+    """File, line and function of the innermost frame that runs code of the tree."""
+    found: tuple[str | None, int | None, str | None] = (None, None, None)
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        space = trace.tb_frame.f_globals.get("__builtins__")
+        if isinstance(space, dict) and "ʒc" in space and not code.co_filename.startswith("<"):
+            found = (code.co_filename, trace.tb_lineno, code.co_qualname)
+        trace = trace.tb_next
+    return found
+
+
+def failure_of(error: BaseException) -> Failure:
+    """What a user would see of an exception."""
+    file, line, function = innermost(error.__traceback__)
+    unknown = find_unknown(list(error.args))
+    if unknown is not None:
+        message = " ".join(repr(a) if isinstance(a, Unknown) else str(a) for a in error.args)
+    else:
+        try:
+            message = str(error)
+        except Exception:
+            message = type(error).__name__
+    return Failure(type(error).__name__, message, file, line, function)
+
+
+def with_place(reason: Reason, trace: TracebackType | None) -> Reason:
+    """A reason that knows no line yet gets the one at which the engine stopped."""
+    if reason.file is not None:
+        return reason
+    file, line, _ = innermost(trace)
+    return dataclasses.replace(reason, file=file, line=line)
+
+
+def run_launch(module: Any, argv: list[str], trace: Trace | None, after: Callable[[Any, Run], None] | None = None) -> Run:
+    """Parse, resolve and check. `after` sees the record between resolution and check."""
+    run = Run("ok")
+    ArgumentParser.taken = []
+    try:
+        if trace is not None:
+            trace.install(module.ServerArgs)
+        record = module.prepare_server_args(argv)
+        run.record = record
+        run.stage = "resolve"
+        if hasattr(record, "resolve_once"):
+            record.resolve_once()
+        run.values = read_fields(record)
+        if after is not None:
+            after(record, run)
+        run.stage = "check"
+        if hasattr(record, "check_server_args"):
+            record.check_server_args()
+    except ParserRefused as refusal:
+        run.status, run.failure = "cli_error", Failure("SystemExit", refusal.message, None, None, None)
+    except ParserLeft:
+        message = "the command line asks for help or a version: no server starts"
+        run.status, run.failure = "cli_error", Failure("SystemExit", message, None, None, None)
+    except argparse.ArgumentError as error:
+        run.status, run.failure = "cli_error", failure_of(error)
+    except EngineSignal as signal:
+        run.status = "unknown"
+        run.reason = with_place(getattr(signal, "reason", Reason("engine")), signal.__traceback__)
+    except RecursionError as error:
+        run.status, run.reason = "unknown", with_place(Reason("limit(recursion)"), error.__traceback__)
+    except MemoryError as error:
+        run.status, run.reason = "unknown", with_place(Reason("limit(memory)"), error.__traceback__)
+    except (Exception, SystemExit) as error:
+        run.status, run.failure = "startup_error", failure_of(error)
+    return run
+
+
+def read_fields(record: Any) -> dict[str, Any]:
+    """Every field after resolution, as the tree itself reports it."""
+    reported = getattr(type(record), "resolved_dict", None)
+    if reported is not None:
+        values: dict[str, Any] = record.resolved_dict()
+        return values
+    return {name: getattr(record, name, None) for name in record_fields(type(record))}

@@ -1,0 +1,111 @@
+"""Provenance: every place that gave a field of the record a value, in order.
+
+Three forms are seen: an attribute of the record is set; a call whose keywords name fields is made
+with the record as an argument (a declaration); a dictionary whose keys name fields is built and
+later applied by name. For the last form the line that built the dictionary is the reason, not the
+loop that applied it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from types import FrameType, FunctionType
+from typing import Any
+
+from sgcheck.interp.runtime import RUNTIME as R
+
+
+@dataclass(slots=True)
+class Event:
+    """One value given to one field. `condition` is the engine's path condition there (or None)."""
+
+    kind: str
+    field: str
+    value: Any
+    file: str
+    line: int
+    function: str
+    condition: Any = None
+
+
+_KEPT_DISPLAYS = 4000
+
+
+class Trace:
+    """Collects events for one record class."""
+
+    def __init__(self, fields: frozenset[str]) -> None:
+        self.fields = fields
+        self.events: list[Event] = []
+        self.initial: dict[str, Any] = {}
+        self._displays: dict[str, list[tuple[Any, str, int, str]]] = {}
+        self.path: Any = None
+
+    def install(self, record_class: type) -> None:
+        """Start to listen; `Interpreter.running` stops it."""
+        R.record_class = record_class
+        R.on_construct = self.on_construct
+        R.on_write = self.on_write
+        R.on_declare = self.on_declare
+        R.on_display = self.on_display
+
+    def on_construct(self, values: dict[str, Any]) -> None:
+        """The record is made from the command line."""
+        if not self.initial:
+            self.initial.update(values)
+
+    def _add(self, kind: str, field: str, value: Any, file: str, line: int, function: str) -> None:
+        if R.journal is not None:
+            R.journal.container(self.events)
+        condition = self.path() if self.path is not None else None
+        self.events.append(Event(kind, field, value, file, line, function, condition))
+
+    def on_write(self, obj: Any, name: str, value: Any, frame: FrameType) -> None:
+        """An attribute of the record is about to be set."""
+        if name not in self.fields:
+            return
+        code = frame.f_code
+        file, line, function = code.co_filename, frame.f_lineno, code.co_qualname
+        origin = self._origin(name, value)
+        last = self.events[-1] if self.events else None
+        if last is not None and last.kind == "declared" and last.field == name and last.value is value:
+            return
+        if origin is not None and origin[:2] != (file, line):
+            previous = next((e for e in reversed(self.events) if e.field == name), None)
+            if previous is not None and (previous.file, previous.line) == origin[:2] and previous.value is value:
+                return
+            self._add("declared", name, value, *origin)
+            return
+        self._add("write", name, value, file, line, function)
+
+    def on_declare(self, function: Any, _name: str, args: tuple[Any, ...], rest: Any) -> None:
+        """A call with keywords: a declaration if they name fields and the record is an argument."""
+        kwargs, frame = rest
+        if not self.fields.issuperset(kwargs) or not any(type(a) is R.record_class for a in args):
+            return
+        code = frame.f_code
+        for field, value in kwargs.items():
+            file, line, name = self._origin(field, value) or (code.co_filename, frame.f_lineno, code.co_qualname)
+            self._add("declared", field, value, file, line, name)
+
+    def on_display(self, display: dict[str, Any], frame: FrameType) -> None:
+        """A dictionary that may be applied to the record later."""
+        for key, value in display.items():
+            if key in self.fields:
+                code = frame.f_code
+                known = self._displays.setdefault(key, [])
+                known.append((value, code.co_filename, frame.f_lineno, code.co_qualname))
+                if len(known) > _KEPT_DISPLAYS:
+                    del known[0]
+
+    def _origin(self, field: str, value: Any) -> tuple[str, int, str] | None:
+        for seen, file, line, function in reversed(self._displays.get(field, ())):
+            if seen is value:
+                return file, line, function
+        return None
+
+
+def accepts_any_keyword(function: Any) -> bool:
+    """Whether a function of the tree takes `**fields`."""
+    return isinstance(function, FunctionType) and bool(function.__code__.co_flags & inspect.CO_VARKEYWORDS)

@@ -1,0 +1,1 @@
+"""Two readers of one source: guarded code to run (`translate`), and rules to show (`rules`, libcst)."""

@@ -1,0 +1,173 @@
+"""Translated code, cached by content: one pack a tree, one marshalled entry a module.
+
+A pack is keyed by the tree's digest, the translator's version and the running Python, so nothing
+in it is ever stale; it is replaced atomically, and a pack that cannot be read or written only
+costs time.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import marshal
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType
+from typing import Any, Protocol
+
+from sgcheck.resolve.resolution import Reason
+from sgcheck.syntax import translate
+from sgcheck.syntax.conditions import Conditions, conditions_of
+from sgcheck.values.signals import Escape
+
+_FORMAT = 3
+
+
+class Source(Protocol):
+    """The part of a tree that the cache needs."""
+
+    @property
+    def digest(self) -> str: ...
+
+    def read(self, path: str) -> bytes: ...
+
+    def exists(self, path: str) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleFile:
+    """Where a dotted name lies in the tree; `path` is None for a folder without `__init__.py`."""
+
+    path: str | None
+    is_package: bool
+
+
+class CodeCache:
+    """Code and conditions of one tree's modules."""
+
+    def __init__(self, tree: Source, folder: Path | None, *, eager: bool = False) -> None:
+        self.tree = tree
+        self.eager = eager
+        self._root = "sglang"
+        self._files: dict[str, tuple[str | None, bool] | None] = {}
+        self._code: dict[str, bytes] = {}
+        self._conditions: dict[str, bytes] = {}
+        self._expressions: dict[str, bytes] = {}
+        self._live: dict[str, CodeType] = {}
+        self._read: dict[str, Conditions] = {}
+        self._dirty = False
+        self._path = folder / self._pack_name() if folder is not None else None
+        self._load()
+
+    def _pack_name(self) -> str:
+        tag = f"{_FORMAT}-{translate.VERSION}-{sys.implementation.cache_tag}-{sys.hexversion:x}-{self.eager:d}"
+        return hashlib.sha256(f"{tag}-{self.tree.digest}".encode()).hexdigest()[:32] + ".pack"
+
+    def _load(self) -> None:
+        if self._path is None:
+            return
+        try:
+            data = marshal.loads(self._path.read_bytes())
+            self._files, self._code, self._conditions, self._expressions = data
+        except (OSError, ValueError, EOFError, TypeError):
+            self._files, self._code, self._conditions, self._expressions = {}, {}, {}, {}
+
+    def save(self) -> None:
+        """Write what is new. Failing to is no error: the next run translates again."""
+        if not self._dirty or self._path is None:
+            return
+        self._dirty = False
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            content = (self._files, self._code, self._conditions, self._expressions)
+            handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=".pack-")
+            try:
+                with os.fdopen(handle, "wb") as out:
+                    out.write(marshal.dumps(content))
+                Path(name).replace(self._path)
+            except BaseException:
+                Path(name).unlink(missing_ok=True)
+                raise
+        except OSError:
+            return
+
+    # -- modules -------------------------------------------------------------------
+
+    def find(self, name: str) -> ModuleFile | None:
+        """The file of a dotted module name, or None if the tree has no such module."""
+        if name in self._files:
+            found = self._files[name]
+            return ModuleFile(*found) if found is not None else None
+        base = name.replace(".", "/")
+        answer: tuple[str | None, bool] | None = None
+        if self.tree.exists(f"{base}/__init__.py"):
+            answer = (f"{base}/__init__.py", True)
+        elif self.tree.exists(f"{base}.py"):
+            answer = (f"{base}.py", False)
+        elif self.tree.exists(base):
+            answer = (None, True)
+        self._files[name] = answer
+        self._dirty = True
+        return ModuleFile(*answer) if answer is not None else None
+
+    def code(self, name: str, file: ModuleFile) -> CodeType:
+        """The translated code of a module. Raises Escape when it cannot be translated."""
+        assert file.path is not None
+        live = self._live.get(file.path)
+        if live is not None:
+            return live
+        packed = self._code.get(file.path)
+        if packed is None:
+            packed = self._translate(name, file)
+        code: CodeType = marshal.loads(packed)
+        self._live[file.path] = code
+        return code
+
+    def _translate(self, name: str, file: ModuleFile) -> bytes:
+        assert file.path is not None
+        try:
+            source = self.tree.read(file.path)
+            parsed = ast.parse(source, filename=file.path)
+            conditions = conditions_of(parsed, source)
+            module = translate.Translator(name, file.is_package, eager=self.eager).module(parsed)
+            code = compile(module, file.path, "exec", dont_inherit=True, optimize=0)
+        except translate.TranslationRefused as refusal:
+            raise Escape(Reason("source-refused", file.path, refusal.line, str(refusal))) from None
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as problem:
+            line = getattr(problem, "lineno", None)
+            detail = problem.msg if isinstance(problem, SyntaxError) else str(problem)
+            raise Escape(Reason("source-unreadable", file.path, line, detail)) from None
+        packed = marshal.dumps(code)
+        self._code[file.path] = packed
+        self._conditions[file.path] = marshal.dumps((conditions.texts, conditions.by_line))
+        self._read[file.path] = conditions
+        self._dirty = True
+        return packed
+
+    def expression(self, text: str) -> CodeType:
+        """The translated code of one expression (a string annotation). Raises SyntaxError."""
+        packed = self._expressions.get(text)
+        if packed is None:
+            parsed = ast.parse(text.strip(), mode="eval")
+            body = translate.Translator(self._root, False).expression(parsed.body)
+            code = compile(ast.Expression(body), "<annotation>", "eval", dont_inherit=True)
+            packed = self._expressions[text] = marshal.dumps(code)
+            self._dirty = True
+        result: CodeType = marshal.loads(packed)
+        return result
+
+    def conditions(self, path: str) -> Conditions:
+        """The conditions by line of a module whose code was asked for before."""
+        found = self._read.get(path)
+        if found is None:
+            packed = self._conditions.get(path)
+            found = Conditions(*marshal.loads(packed)) if packed is not None else Conditions()
+            self._read[path] = found
+        return found
+
+
+Loader = Callable[[str], Any]

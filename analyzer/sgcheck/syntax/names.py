@@ -1,0 +1,188 @@
+"""Names shared by the translator and the guards.
+
+Every name that the translator adds to a module starts with `PREFIX`, a letter that no real
+source uses; source that does use it is refused, so a guard cannot be shadowed.
+"""
+
+from __future__ import annotations
+
+PREFIX = "ʒ"
+
+
+def guard(name: str) -> str:
+    """The identifier under which translated code finds the guard `name`."""
+    return PREFIX + name
+
+
+# Attributes that lead from an object to the machinery of the running interpreter.
+FORBIDDEN_ATTRIBUTES = frozenset(
+    {
+        "__globals__",
+        "__code__",
+        "__closure__",
+        "__builtins__",
+        "__subclasses__",
+        "__loader__",
+        "__spec__",
+        "__self__",
+        "__reduce_ex__",
+        "__import__",
+        "gi_frame",
+        "gi_code",
+        "gi_yieldfrom",
+        "cr_frame",
+        "cr_code",
+        "cr_await",
+        "cr_origin",
+        "ag_frame",
+        "ag_code",
+        "ag_await",
+        "tb_frame",
+        "tb_next",
+        "f_back",
+        "f_builtins",
+        "f_code",
+        "f_globals",
+        "f_locals",
+        "f_trace",
+    }
+)
+
+# Double-underscore attributes that translated code may read (on anything).
+READABLE_DUNDERS = frozenset(
+    {
+        "__abs__",
+        "__abstractmethods__",
+        "__add__",
+        "__all__",
+        "__and__",
+        "__annotations__",
+        "__args__",
+        "__base__",
+        "__bases__",
+        "__bool__",
+        "__call__",
+        "__cause__",
+        "__class__",
+        "__class_getitem__",
+        "__contains__",
+        "__context__",
+        "__copy__",
+        "__dataclass_fields__",
+        "__dataclass_params__",
+        "__deepcopy__",
+        "__defaults__",
+        "__delattr__",
+        "__delitem__",
+        "__dict__",
+        "__dir__",
+        "__doc__",
+        "__enter__",
+        "__eq__",
+        "__exit__",
+        "__file__",
+        "__float__",
+        "__floordiv__",
+        "__format__",
+        "__func__",
+        "__ge__",
+        "__get__",
+        "__getattr__",
+        "__getattribute__",
+        "__getitem__",
+        "__gt__",
+        "__hash__",
+        "__iadd__",
+        "__index__",
+        "__init__",
+        "__init_subclass__",
+        "__int__",
+        "__iter__",
+        "__kwdefaults__",
+        "__le__",
+        "__len__",
+        "__lt__",
+        "__members__",
+        "__metadata__",
+        "__missing__",
+        "__module__",
+        "__mro__",
+        "__mul__",
+        "__name__",
+        "__ne__",
+        "__new__",
+        "__next__",
+        "__optional_keys__",
+        "__or__",
+        "__origin__",
+        "__orig_bases__",
+        "__package__",
+        "__parameters__",
+        "__path__",
+        "__post_init__",
+        "__qualname__",
+        "__radd__",
+        "__reduce__",
+        "__repr__",
+        "__required_keys__",
+        "__reversed__",
+        "__set__",
+        "__set_name__",
+        "__setattr__",
+        "__setitem__",
+        "__setstate__",
+        "__getstate__",
+        "__signature__",
+        "__sizeof__",
+        "__slots__",
+        "__str__",
+        "__struct_config__",
+        "__struct_defaults__",
+        "__struct_encode_fields__",
+        "__struct_fields__",
+        "__sub__",
+        "__subclasshook__",
+        "__supertype__",
+        "__suppress_context__",
+        "__traceback__",
+        "__truediv__",
+        "__type_params__",
+        "__value__",
+        "__version__",
+        "__weakref__",
+        "__wrapped__",
+        "__xor__",
+    }
+)
+
+# Methods of native containers that change them: reading such a method, also without calling it,
+# goes through a guard so that the change can be undone.
+MUTATORS = frozenset(
+    {
+        "add",
+        "append",
+        "appendleft",
+        "clear",
+        "difference_update",
+        "discard",
+        "extend",
+        "extendleft",
+        "insert",
+        "intersection_update",
+        "move_to_end",
+        "pop",
+        "popitem",
+        "popleft",
+        "remove",
+        "reverse",
+        "rotate",
+        "setdefault",
+        "sort",
+        "subtract",
+        "symmetric_difference_update",
+        "update",
+    }
+)
+
+# Attribute reads without a call that must go through the guard as well.
+GUARDED_ATTRIBUTES = MUTATORS | {"format", "format_map"}

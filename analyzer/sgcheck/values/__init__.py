@@ -1,0 +1,1 @@
+"""The domain: unknowns with a reason, conditions, decisions."""

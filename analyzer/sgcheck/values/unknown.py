@@ -1,0 +1,155 @@
+"""A value that is not known.
+
+An `Unknown` is no Python value: outside the interpreter every question to it raises. While the
+interpreter runs, the operators below hand the question to the engine that is installed in `ASK`
+(see `interp/symbolic.py`), which decides explicitly: a derived unknown, a branch, or an escape.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from sgcheck.values.signals import Escape
+from sgcheck.resolve.resolution import Reason
+
+
+class Operations:
+    """How unknowns behave. The base refuses everything; the engine installs its own."""
+
+    def truth(self, value: Unknown) -> bool:
+        raise Escape(value.reason)
+
+    def binary(self, op: str, left: Any, right: Any) -> Any:
+        raise Escape((left if isinstance(left, Unknown) else right).reason)
+
+    def unary(self, op: str, value: Unknown) -> Any:
+        raise Escape(value.reason)
+
+    def attribute(self, value: Unknown, name: str) -> Any:
+        raise Escape(value.reason)
+
+    def call(self, value: Unknown, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        raise Escape(value.reason)
+
+    def item(self, value: Unknown, key: Any) -> Any:
+        raise Escape(value.reason)
+
+    def iterate(self, value: Unknown) -> Any:
+        raise Escape(value.reason)
+
+    def concrete(self, value: Unknown) -> Any:
+        """One known value (by branching), or an escape."""
+        raise Escape(value.reason)
+
+
+ASK: list[Operations] = [Operations()]
+
+
+class _UnknownBase:
+    """What a class of the tree inherits when its base is not modelled."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        return Unknown(Reason(f"not-modelled({type(self).__name__}.{name})"))
+
+
+class Unknown:
+    """An opaque unknown: only the reason is known."""
+
+    __slots__ = ("label", "reason")
+
+    def __init__(self, reason: Reason, label: str = "") -> None:
+        object.__setattr__(self, "reason", reason)
+        object.__setattr__(self, "label", label or reason.code)
+
+    def __repr__(self) -> str:
+        return f"<unknown {object.__getattribute__(self, 'label')}>"
+
+    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
+        return (_UnknownBase,)
+
+    def __bool__(self) -> bool:
+        return ASK[-1].truth(self)
+
+    def __getattr__(self, name: str) -> Any:
+        if (
+            name.startswith("__")
+            and name.endswith("__")
+            and name not in ("__name__", "__version__")
+        ):
+            raise AttributeError(name)
+        return ASK[-1].attribute(self, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise Escape(self.reason)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return ASK[-1].call(self, args, kwargs)
+
+    def __getitem__(self, key: Any) -> Any:
+        return ASK[-1].item(self, key)
+
+    def __iter__(self) -> Any:
+        return ASK[-1].iterate(self)
+
+    def _native(self, *args: Any) -> NoReturn:
+        raise Escape(self.reason)
+
+    __hash__ = __len__ = __index__ = __int__ = __float__ = __str__ = __format__ = _native  # type: ignore[assignment]
+    __contains__ = __enter__ = __exit__ = __fspath__ = __next__ = _native
+
+    def __deepcopy__(self, memo: Any) -> Unknown:
+        return self
+
+    def __copy__(self) -> Unknown:
+        return self
+
+    def __eq__(self, other: Any) -> Any:
+        return ASK[-1].binary("==", self, other)
+
+    def __ne__(self, other: Any) -> Any:
+        return ASK[-1].binary("!=", self, other)
+
+
+def _binary(op: str, reflected: bool) -> Any:
+    if reflected:
+        return lambda self, other: ASK[-1].binary(op, other, self)
+    return lambda self, other: ASK[-1].binary(op, self, other)
+
+
+for _name, _op in {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}.items():
+    setattr(Unknown, f"__{_name}__", _binary(_op, False))
+for _name, _op in {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**",
+    "and": "&", "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>", "matmul": "@",
+}.items():  # fmt: skip
+    setattr(Unknown, f"__{_name}__", _binary(_op, False))
+    setattr(Unknown, f"__r{_name}__", _binary(_op, True))
+for _name, _op in {"neg": "-", "pos": "+", "invert": "~", "abs": "abs"}.items():
+    setattr(Unknown, f"__{_name}__", lambda self, _op=_op: ASK[-1].unary(_op, self))
+
+
+def find_unknown(value: Any, depth: int = 4) -> Unknown | None:
+    """The first unknown in `value` or in its containers down to `depth`, or None."""
+    if isinstance(value, Unknown):
+        return value
+    if depth == 0:
+        return None
+    if isinstance(value, dict):
+        items: Any = [*value.keys(), *value.values()]
+    elif isinstance(value, list | tuple | set | frozenset):
+        items = value
+    else:
+        return None
+    for item in items:
+        found = find_unknown(item, depth - 1)
+        if found is not None:
+            return found
+    return None

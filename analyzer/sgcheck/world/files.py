@@ -1,0 +1,97 @@
+"""The virtual file system: the model's folder, what the launch itself writes, and nothing else."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Mapping
+from typing import Any
+
+from sgcheck.interp.runtime import RUNTIME as R
+
+HOME = "/home/user"
+TMP = "/tmp"
+CWD = "/workspace"
+
+
+class Files:
+    """Paths to bytes. Relative paths start at `CWD`; folders exist because files lie below them."""
+
+    def __init__(self) -> None:
+        self.content: dict[str, bytes | None] = {}
+        self.folders: dict[str, bool] = {"/": True, HOME: True, TMP: True, CWD: True, "/dev": True, "/dev/shm": True}
+
+    def absolute(self, path: Any) -> str:
+        """The normal absolute form of a path."""
+        text = path if isinstance(path, str) else str(path)
+        return posixpath.normpath(posixpath.join(CWD, text)) if text else ""
+
+    def mount(self, path: str, files: Mapping[str, bytes], listing: Mapping[str, int | None] | None = None) -> None:
+        """Put a folder's files at `path`; names of `listing` without content exist but cannot be read."""
+        base = self.absolute(path)
+        self._folder(base)
+        for name in listing or ():
+            self.content.setdefault(posixpath.join(base, name), None)
+            self._folder(posixpath.dirname(posixpath.join(base, name)))
+        for name, data in files.items():
+            self.content[posixpath.join(base, name)] = data
+            self._folder(posixpath.dirname(posixpath.join(base, name)))
+
+    def _folder(self, path: str) -> None:
+        while path not in self.folders:
+            if R.journal is not None:
+                R.journal.item(self.folders, path)
+            self.folders[path] = True
+            path = posixpath.dirname(path)
+
+    def isfile(self, path: Any) -> bool:
+        return self.absolute(path) in self.content
+
+    def isdir(self, path: Any) -> bool:
+        return self.absolute(path) in self.folders
+
+    def exists(self, path: Any) -> bool:
+        return self.isfile(path) or self.isdir(path)
+
+    def listdir(self, path: Any) -> list[str]:
+        """Names below a folder, sorted. Raises FileNotFoundError or NotADirectoryError."""
+        base = self.absolute(path)
+        if base not in self.folders:
+            kind = NotADirectoryError if base in self.content else FileNotFoundError
+            raise kind(2 if kind is FileNotFoundError else 20, "No such file or directory", str(path))
+        prefix = base.rstrip("/") + "/"
+        names = {p[len(prefix) :].split("/")[0] for p in (*self.content, *self.folders) if p.startswith(prefix) and p != prefix}
+        return sorted(n for n in names if n)
+
+    def read(self, path: Any) -> bytes | None:
+        """Content of a file; None when it exists but its content is not at hand."""
+        full = self.absolute(path)
+        if full not in self.content:
+            if full in self.folders:
+                raise IsADirectoryError(21, "Is a directory", str(path))
+            raise FileNotFoundError(2, "No such file or directory", str(path))
+        return self.content[full]
+
+    def read_text(self, path: Any) -> str:
+        """Content of a text file. Raises FileNotFoundError."""
+        data = self.read(path)
+        if data is None:
+            raise FileNotFoundError(2, "No such file or directory", str(path))
+        return data.decode("utf-8")
+
+    def write(self, path: Any, data: bytes) -> None:
+        full = self.absolute(path)
+        if R.journal is not None:
+            R.journal.item(self.content, full)
+        self.content[full] = data
+        self._folder(posixpath.dirname(full))
+
+    def makedirs(self, path: Any) -> None:
+        self._folder(self.absolute(path))
+
+    def remove(self, path: Any) -> None:
+        full = self.absolute(path)
+        if full not in self.content:
+            raise FileNotFoundError(2, "No such file or directory", str(path))
+        if R.journal is not None:
+            R.journal.container(self.content)
+        del self.content[full]

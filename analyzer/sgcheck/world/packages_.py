@@ -1,0 +1,202 @@
+"""Small faces of other packages: msgspec, orjson, psutil, triton, pydantic, packaging, yaml, numpy …"""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+import packaging.specifiers
+import packaging.version
+import yaml
+
+from sgcheck.resolve.resolution import Reason
+from sgcheck.values.signals import Escape, Refused
+from sgcheck.values.unknown import Unknown, find_unknown
+from sgcheck.world.facade import Facade, lifted, not_modelled, public_names
+from sgcheck.world.stdlib.files_ import VirtualFile
+
+
+class _FieldInfo:
+    """`msgspec.structs.FieldInfo`."""
+
+    __slots__ = ("default", "default_factory", "encode_name", "name", "type")
+
+    def __init__(self, name: str, encode_name: str, kind: Any, default: Any, factory: Any) -> None:
+        self.name, self.encode_name, self.type = name, encode_name, kind
+        self.default, self.default_factory = default, factory
+
+    @property
+    def required(self) -> bool:
+        return self.default is msgspec.NODEFAULT and self.default_factory is msgspec.NODEFAULT
+
+
+def struct_fields(of: Any) -> tuple[_FieldInfo, ...]:
+    """`msgspec.structs.fields`, which evaluates no annotation: `type` is what the class body says."""
+    cls = of if isinstance(of, type) else type(of)
+    if not issubclass(cls, msgspec.Struct):
+        raise TypeError("`struct_fields` expects a `msgspec.Struct`")
+    annotations: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        annotations.update(base.__dict__.get("__annotations__", {}))
+    names = cls.__struct_fields__
+    defaults = cls.__struct_defaults__
+    first = len(names) - len(defaults)
+    out = []
+    for index, (name, encoded) in enumerate(zip(names, cls.__struct_encode_fields__, strict=True)):
+        default: Any = msgspec.NODEFAULT
+        factory: Any = msgspec.NODEFAULT
+        if index >= first:
+            value = defaults[index - first]
+            if type(value).__name__ == "Factory":
+                factory = value.factory
+            elif value is not msgspec.NODEFAULT:
+                default = value
+        out.append(_FieldInfo(name, encoded, annotations.get(name), default, factory))
+    return tuple(out)
+
+
+def _msgspec() -> dict[str, Facade]:
+    def defstruct(name: str, fields: Any, **options: Any) -> type:
+        from sgcheck.interp.builtins import tree_frame
+
+        options.setdefault("module", tree_frame().f_globals.get("__name__", "sglang"))
+        return msgspec.defstruct(name, fields, **options)
+
+    def field(**options: Any) -> Any:
+        return msgspec.field(**options)
+
+    def convert(*args: Any, **kwargs: Any) -> Any:
+        return not_modelled("msgspec.convert")
+
+    structs = Facade(
+        "msgspec.structs",
+        {"fields": struct_fields, "asdict": msgspec.structs.asdict, "astuple": msgspec.structs.astuple,
+         "replace": msgspec.structs.replace, "force_setattr": msgspec.structs.force_setattr, "FieldInfo": _FieldInfo},
+    )  # fmt: skip
+    names = {
+        "Struct": msgspec.Struct, "defstruct": defstruct, "field": field, "NODEFAULT": msgspec.NODEFAULT, "UNSET": msgspec.UNSET,
+        "UnsetType": msgspec.UnsetType, "Meta": msgspec.Meta, "Raw": msgspec.Raw, "structs": structs, "convert": convert,
+        "MsgspecError": msgspec.MsgspecError, "ValidationError": msgspec.ValidationError, "DecodeError": msgspec.DecodeError,
+    }  # fmt: skip
+    codec = {n: (lambda *a, _n=n, **k: not_modelled(f"msgspec codec {_n}")) for n in ("encode", "decode", "Encoder", "Decoder")}
+    out = {"msgspec": Facade("msgspec", names), "msgspec.structs": structs}
+    for sub in ("json", "msgpack"):
+        facade = Facade(f"msgspec.{sub}", dict(codec))
+        out[f"msgspec.{sub}"] = facade
+        out["msgspec"].__dict__[sub] = facade
+    return out
+
+
+def _json() -> Facade:
+    def load(file: Any, **kwargs: Any) -> Any:
+        if isinstance(file, Unknown):
+            return Unknown(file.reason, "json.load")
+        return json.loads(file.read(), **kwargs)
+
+    def dump(value: Any, file: Any, **kwargs: Any) -> None:
+        found = find_unknown(value, 6)
+        if found is not None:
+            raise Escape(found.reason)
+        file.write(json.dumps(value, **kwargs))
+
+    def dumps(value: Any, **kwargs: Any) -> Any:
+        found = find_unknown(value, 6)
+        if found is not None:
+            return Unknown(found.reason, "json.dumps")
+        return json.dumps(value, **kwargs)
+
+    names = {"loads": lifted(json.loads), "dumps": dumps, "load": load, "dump": dump, "JSONDecodeError": json.JSONDecodeError,
+             "JSONEncoder": json.JSONEncoder, "JSONDecoder": json.JSONDecoder}  # fmt: skip
+    return Facade("json", {**names, "decoder": Facade("json.decoder", {"JSONDecodeError": json.JSONDecodeError})})
+
+
+def _yaml() -> Facade:
+    def safe_load(stream: Any) -> Any:
+        text = stream.read() if isinstance(stream, VirtualFile) else stream
+        if isinstance(text, Unknown):
+            return text
+        if len(text) > 5_000_000 or text.count("*") > 10_000:
+            raise Refused("a YAML file of that size")
+        return yaml.safe_load(text)
+
+    def dump(value: Any, *args: Any, **kwargs: Any) -> Any:
+        return lifted(lambda v: yaml.safe_dump(v))(value)
+
+    return Facade("yaml", {"safe_load": safe_load, "dump": dump, "safe_dump": dump, "YAMLError": yaml.YAMLError})
+
+
+def _re() -> dict[str, Facade]:
+    import re
+
+    names = {n: getattr(re, n) for n in re.__all__ if n not in ("template", "purge")}
+    for n in ("compile", "match", "search", "fullmatch", "split", "findall", "finditer", "sub", "subn", "escape"):
+        names[n] = lifted(getattr(re, n))
+    return {"re": Facade("re", names), "regex": Facade("regex", dict(names))}
+
+
+def _packaging() -> dict[str, Facade]:
+    version = Facade("packaging.version", {n: lifted(v) if not isinstance(v, type) else v for n, v in public_names(packaging.version).items()})
+    specifiers = Facade("packaging.specifiers", public_names(packaging.specifiers))
+    return {
+        "packaging": Facade("packaging", {"version": version, "specifiers": specifiers}),
+        "packaging.version": version,
+        "packaging.specifiers": specifiers,
+    }
+
+
+class _Unmodelled:
+    """Base of placeholder classes: an instance may be made, and knows nothing."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+
+def _triton(capability: tuple[int, int] | None) -> dict[str, Facade]:
+    def jit(*args: Any, **kwargs: Any) -> Any:
+        if args and callable(args[0]):
+            return args[0]
+        return lambda function: function
+
+    def decorator(*args: Any, **kwargs: Any) -> Any:
+        return lambda function: function
+
+    target = SimpleNamespace(backend="cuda", arch=(capability or (0, 0))[0] * 10 + (capability or (0, 0))[1], warp_size=32)
+    active = SimpleNamespace(get_current_target=lambda: target, get_current_device=lambda: 0, utils=None)
+    driver = SimpleNamespace(active=active)
+    runtime = Facade("triton.runtime", {"driver": driver})
+    language = Facade("triton.language", {"constexpr": _Unmodelled})
+    names = {"jit": jit, "autotune": decorator, "heuristics": decorator, "Config": _Unmodelled, "language": language, "runtime": runtime,
+             "cdiv": lambda a, b: -(-a // b), "next_power_of_2": lambda n: 1 << (n - 1).bit_length() if n > 0 else 1}  # fmt: skip
+    return {"triton": Facade("triton", names), "triton.language": language, "triton.runtime": runtime}
+
+
+def build(capability: tuple[int, int] | None) -> dict[str, Facade]:
+    """Facades by module name."""
+    host = Reason("host-not-modelled")
+    orjson_names: dict[str, Any] = {
+        "loads": lifted(json.loads),
+        "dumps": lifted(lambda value, *a, **k: json.dumps(value, separators=(",", ":")).encode()),
+        "JSONDecodeError": json.JSONDecodeError,
+    }
+    psutil_names = {n: (lambda *a, _n=n, **k: Unknown(host, f"psutil.{_n}")) for n in ("virtual_memory", "cpu_count", "Process", "net_if_addrs")}
+    class BaseModel(_Unmodelled):
+        __module__ = "pydantic"
+
+        def __init_subclass__(cls, **kwargs: Any) -> None:
+            return None
+
+    def decorator(*args: Any, **kwargs: Any) -> Any:
+        return lambda function: function
+
+    pydantic_names = {"BaseModel": BaseModel, "Field": lambda *a, **k: None, "field_validator": decorator, "model_validator": decorator,
+                      "ConfigDict": dict, "PrivateAttr": lambda *a, **k: None, "validator": decorator, "root_validator": decorator,
+                      "field_serializer": decorator, "model_serializer": decorator}  # fmt: skip
+    tqdm = Facade("tqdm", {"tqdm": _Unmodelled})
+    return {
+        **_msgspec(), **_re(), **_packaging(), **_triton(capability),
+        "json": _json(), "yaml": _yaml(), "orjson": Facade("orjson", orjson_names),
+        "psutil": Facade("psutil", psutil_names), "pydantic": Facade("pydantic", pydantic_names),
+        "tqdm": tqdm, "tqdm.auto": tqdm, "tqdm.asyncio": tqdm,
+    }  # fmt: skip

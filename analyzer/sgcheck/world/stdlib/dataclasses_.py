@@ -1,0 +1,60 @@
+"""dataclasses: the real ones, which must not look for namespaces in the real `sys.modules`."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from typing import Any
+
+from sgcheck.world.facade import Facade
+
+
+def _marker(text: str) -> Any:
+    """What a string annotation means to `dataclasses`: a class variable, an init variable, or neither."""
+    head = text.strip().split("[")[0].rpartition(".")[2]
+    if head == "ClassVar":
+        return typing.ClassVar
+    if head == "InitVar":
+        return dataclasses.InitVar
+    if head == "KW_ONLY":
+        return dataclasses.KW_ONLY
+    return object
+
+
+def _process(cls: type, options: dict[str, Any]) -> type:
+    annotations = cls.__dict__.get("__annotations__")
+    strings: dict[str, Any] = {}
+    if annotations and any(isinstance(v, str) for v in annotations.values()):
+        strings = dict(annotations)
+        cls.__annotations__ = {
+            k: _marker(v) if isinstance(v, str) else v for k, v in annotations.items()
+        }
+    try:
+        result: type = dataclasses.dataclass(**options)(cls)  # type: ignore[call-overload]
+    finally:
+        if strings:
+            cls.__annotations__ = strings
+    if strings:
+        result.__annotations__ = strings
+        for field in result.__dict__["__dataclass_fields__"].values():
+            if field.name in strings:
+                field.type = strings[field.name]
+    return result
+
+
+def dataclass(cls: Any = None, /, **options: Any) -> Any:
+    """`dataclasses.dataclass`."""
+    if cls is None:
+        return lambda target: _process(target, options)
+    return _process(cls, options)
+
+
+def build() -> Facade:
+    """The module `dataclasses`."""
+    names = {
+        name: getattr(dataclasses, name)
+        for name in (
+            "field Field FrozenInstanceError InitVar KW_ONLY MISSING fields asdict astuple replace is_dataclass"
+        ).split()
+    }
+    return Facade("dataclasses", {**names, "dataclass": dataclass})

@@ -1,0 +1,127 @@
+"""functools: its caches keep their content where the journal sees it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from sgcheck.interp.runtime import RUNTIME as R
+from sgcheck.values.unknown import ASK, Unknown, find_unknown
+from sgcheck.world.facade import Facade
+
+_MISSING = object()
+
+
+class _CacheInfo(tuple):  # type: ignore[type-arg]
+    hits = property(lambda self: self[0])
+    misses = property(lambda self: self[1])
+    maxsize = property(lambda self: self[2])
+    currsize = property(lambda self: self[3])
+
+
+def _cached(function: Callable[..., Any], maxsize: int | None, typed: bool) -> Callable[..., Any]:
+    store: dict[Any, Any] = {}
+
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        from sgcheck.interp import guards
+
+        unknown = find_unknown([args, kwargs], 2)
+        if unknown is not None:
+            return guards.call(function, *args, **kwargs)
+        key: Any = (args, tuple(kwargs.items())) if kwargs else args
+        if typed:
+            key = (key, tuple(type(a) for a in args))
+        found = store.get(key, _MISSING)
+        if found is not _MISSING:
+            return found
+        value = guards.call(function, *args, **kwargs)
+        if maxsize == 0:
+            return value
+        if R.journal is not None:
+            R.journal.item(store, key)
+        store[key] = value
+        return value
+
+    functools.update_wrapper(wrapper, function)
+
+    def cache_clear() -> None:
+        if R.journal is not None:
+            R.journal.container(store)
+        store.clear()
+
+    wrapper.cache_clear = cache_clear  # type: ignore[attr-defined]
+    wrapper.cache_info = lambda: _CacheInfo((0, 0, maxsize, len(store)))  # type: ignore[attr-defined]
+    wrapper.cache_parameters = lambda: {"maxsize": maxsize, "typed": typed}  # type: ignore[attr-defined]
+    return wrapper
+
+
+def lru_cache(maxsize: Any = 128, typed: bool = False) -> Any:
+    """`functools.lru_cache` without eviction: nothing in a resolution depends on eviction."""
+    if callable(maxsize):
+        return _cached(maxsize, 128, False)
+    return lambda function: _cached(function, maxsize, typed)
+
+
+def cache(function: Any) -> Any:
+    """`functools.cache`."""
+    return _cached(function, None, False)
+
+
+class cached_property:  # noqa: N801
+    """`functools.cached_property` whose value is stored through the journal."""
+
+    def __init__(self, func: Any) -> None:
+        self.func = func
+        self.attrname: str | None = None
+        self.__doc__ = getattr(func, "__doc__", None)
+
+    def __set_name__(self, owner: Any, name: str) -> None:
+        if self.attrname is None:
+            self.attrname = name
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        from sgcheck.interp import guards
+
+        if instance is None:
+            return self
+        space = instance.__dict__
+        value = space.get(self.attrname, _MISSING)
+        if value is _MISSING:
+            value = guards.call(self.func, instance)
+            if R.journal is not None:
+                R.journal.item(space, self.attrname)
+            space[self.attrname] = value
+        return value
+
+
+def reduce(function: Any, sequence: Any, *initial: Any) -> Any:
+    """`functools.reduce`."""
+    if isinstance(sequence, Unknown):
+        return ASK[-1].call(
+            Unknown(sequence.reason, "reduce"), (functools.reduce, function, sequence), {}
+        )
+    return functools.reduce(function, sequence, *initial)
+
+
+def build() -> Facade:
+    """The module `functools`."""
+    return Facade(
+        "functools",
+        {
+            "lru_cache": lru_cache,
+            "cache": cache,
+            "cached_property": cached_property,
+            "reduce": reduce,
+            "partial": functools.partial,
+            "partialmethod": functools.partialmethod,
+            "wraps": functools.wraps,
+            "update_wrapper": functools.update_wrapper,
+            "total_ordering": functools.total_ordering,
+            "cmp_to_key": functools.cmp_to_key,
+            "singledispatch": functools.singledispatch,
+            "singledispatchmethod": functools.singledispatchmethod,
+            "WRAPPER_ASSIGNMENTS": functools.WRAPPER_ASSIGNMENTS,
+            "WRAPPER_UPDATES": functools.WRAPPER_UPDATES,
+        },
+    )

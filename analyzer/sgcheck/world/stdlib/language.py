@@ -1,0 +1,182 @@
+"""Modules about the language itself: typing, enum, types, collections, itertools, contextlib, copy, inspect, …"""
+
+from __future__ import annotations
+
+import abc
+import ast
+import collections
+import collections.abc
+import contextlib
+import copy
+import enum
+import inspect
+import itertools
+import operator
+import types
+import typing
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import typing_extensions
+
+from sgcheck.interp import guards
+from sgcheck.interp.runtime import RUNTIME as R
+from sgcheck.values.signals import Refused
+from sgcheck.values.unknown import Unknown
+from sgcheck.world.facade import Facade, lifted, public_names
+
+
+def _typing(evaluate: Callable[[str, dict[str, Any], dict[str, Any] | None], Any], modules: dict[str, Any]) -> dict[str, Facade]:
+    def namespace(module_name: str) -> dict[str, Any]:
+        module = modules.get(module_name)
+        return types.ModuleType.__getattribute__(module, "__dict__") if module is not None else {}
+
+    def resolve(value: Any, space: dict[str, Any], local: dict[str, Any] | None) -> Any:
+        if isinstance(value, str):
+            return evaluate(value, space, local)
+        return value
+
+    def get_type_hints(obj: Any, globalns: Any = None, localns: Any = None, include_extras: bool = False) -> dict[str, Any]:
+        hints: dict[str, Any] = {}
+        if isinstance(obj, type):
+            for base in reversed(obj.__mro__):
+                space = globalns or namespace(base.__module__)
+                for name, value in base.__dict__.get("__annotations__", {}).items():
+                    hints[name] = resolve(value, space, localns or dict(vars(base)))
+        else:
+            space = globalns or (getattr(obj, "__globals__", None) or namespace(getattr(obj, "__module__", "")))
+            for name, value in getattr(obj, "__annotations__", {}).items():
+                hints[name] = resolve(value, space, localns)
+        if not include_extras:
+            strip: Any = typing._strip_annotations  # type: ignore[attr-defined]
+            hints = {k: strip(v) if not isinstance(v, Unknown) else v for k, v in hints.items()}
+        return hints
+
+    out = {}
+    for real in (typing, typing_extensions):
+        names = public_names(real)
+        names.update({n: getattr(real, n) for n in ("List", "Dict", "Optional") if hasattr(real, n)})
+        names["get_type_hints"] = get_type_hints
+        names["TYPE_CHECKING"] = False
+        out[real.__name__] = Facade(real.__name__, names)
+    return out
+
+
+def _counter_ticks(make: Callable[..., Any]) -> Callable[..., Any]:
+    def run(*args: Any, **kwargs: Any) -> Any:
+        for value in make(*args, **kwargs):
+            guards.tick()
+            yield value
+
+    return run
+
+
+class count:  # noqa: N801
+    """`itertools.count`, whose position can be taken back."""
+
+    def __init__(self, start: Any = 0, step: Any = 1) -> None:
+        self.value, self.step = start, step
+
+    def __iter__(self) -> count:
+        return self
+
+    def __next__(self) -> Any:
+        guards.tick()
+        value = self.value
+        if R.journal is not None:
+            R.journal.attr(self, "value")
+        self.value = value + self.step
+        return value
+
+
+def _itertools() -> Facade:
+    names = {n: getattr(itertools, n) for n in dir(itertools) if not n.startswith("_")}
+    for name in ("cycle", "repeat", "product", "permutations", "combinations", "combinations_with_replacement"):
+        names[name] = _counter_ticks(names[name])
+    names["count"] = count
+    return Facade("itertools", names)
+
+
+def _operator() -> Facade:
+    names = {n: lifted(v) for n, v in public_names(operator).items() if not isinstance(v, type)}
+    for refused in ("attrgetter", "methodcaller", "setitem", "delitem", "iadd", "iconcat", "ior", "call"):
+        names.pop(refused, None)
+
+    def attrgetter(*paths: str) -> Any:
+        def one(obj: Any, path: str) -> Any:
+            for part in path.split("."):
+                obj = guards.attribute(obj, part)
+            return obj
+
+        return lambda obj: one(obj, paths[0]) if len(paths) == 1 else tuple(one(obj, p) for p in paths)
+
+    def methodcaller(name: str, /, *args: Any, **kwargs: Any) -> Any:
+        return lambda obj: guards.method(obj, name, *args, **kwargs)
+
+    names.update({"attrgetter": attrgetter, "methodcaller": methodcaller, "itemgetter": operator.itemgetter,
+                  "getitem": guards.item, "mul": guards.mul, "pow": guards.power, "lshift": guards.shift})  # fmt: skip
+    return Facade("operator", names)
+
+
+def _copy() -> Facade:
+    return Facade("copy", {"copy": copy.copy, "deepcopy": copy.deepcopy, "replace": getattr(copy, "replace", None)})
+
+
+def _inspect(evaluate: Any) -> Facade:
+    names = {
+        n: getattr(inspect, n)
+        for n in (
+            "Parameter Signature isclass isfunction ismethod ismodule iscoroutinefunction isasyncgenfunction "
+            "isgeneratorfunction isgenerator iscoroutine isawaitable isroutine isbuiltin isabstract getdoc cleandoc getmro "
+            "unwrap"
+        ).split()
+    }
+
+    def signature(obj: Any, *, follow_wrapped: bool = True, **_: Any) -> Any:
+        return inspect.signature(obj, follow_wrapped=follow_wrapped)
+
+    def getmembers(obj: Any, predicate: Any = None) -> Any:
+        out = []
+        for name in sorted(dir(obj)):
+            try:
+                value = guards.attribute(obj, name)
+            except (AttributeError, Refused):
+                continue
+            if predicate is None or predicate(value):
+                out.append((name, value))
+        return out
+
+    names.update({"signature": signature, "getmembers": getmembers, "currentframe": lambda: None, "stack": list})
+    return Facade("inspect", names)
+
+
+def _types() -> Facade:
+    names = public_names(types, without={"FunctionType", "CodeType", "LambdaType", "FrameType", "CellType"})
+    names["FunctionType"] = names["LambdaType"] = types.FunctionType
+    return Facade("types", names)
+
+
+def _ast() -> Facade:
+    return Facade("ast", {"literal_eval": lifted(ast.literal_eval)})
+
+
+def build(evaluate: Any, modules: dict[str, Any]) -> dict[str, Facade]:
+    """Facades by module name; `evaluate` resolves string annotations, `modules` are the loaded ones."""
+    collections_names = public_names(collections)
+    return {
+        **_typing(evaluate, modules),
+        "abc": Facade("abc", public_names(abc, without={"get_cache_token"})),
+        "enum": Facade("enum", public_names(enum)),
+        "types": _types(),
+        "collections": Facade("collections", {**collections_names, "abc": Facade("collections.abc", public_names(collections.abc))}),
+        "collections.abc": Facade("collections.abc", public_names(collections.abc)),
+        "itertools": _itertools(),
+        "operator": _operator(),
+        "contextlib": Facade("contextlib", public_names(contextlib, without={"redirect_stdout", "redirect_stderr", "chdir"})),
+        "copy": _copy(),
+        "inspect": _inspect(evaluate),
+        "weakref": Facade("weakref", public_names(weakref)),
+        "ast": _ast(),
+        "__future__": Facade("__future__", {"annotations": None}),
+    }  # fmt: skip

@@ -1,0 +1,175 @@
+"""logging: records what SGLang would print, with the line that logs it."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+from sgcheck.interp import builtins as tree_builtins
+from sgcheck.interp.runtime import RUNTIME as R
+from sgcheck.values.unknown import find_unknown
+from sgcheck.world.facade import Facade
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One log call of the tree."""
+
+    level: str
+    message: Any
+    args: tuple[Any, ...]
+    file: str
+    line: int
+
+    def text(self) -> str:
+        """The message as logged; unknown parts stay visible."""
+        if not self.args:
+            return str(self.message) if find_unknown(self.message) is None else repr(self.message)
+        shown = tuple(repr(a) if find_unknown(a) is not None else a for a in self.args)
+        try:
+            return str(self.message) % shown
+        except (TypeError, ValueError):
+            return str(self.message)
+
+
+class Log:
+    """What one launch logged."""
+
+    def __init__(self) -> None:
+        self.records: list[Record] = []
+
+    def add(self, level: int | str, message: Any, args: tuple[Any, ...], frame: FrameType) -> None:
+        name = level if isinstance(level, str) else logging.getLevelName(level)
+        if R.journal is not None:
+            R.journal.container(self.records)
+        self.records.append(Record(name, message, args, frame.f_code.co_filename, frame.f_lineno))
+
+
+class Logger:
+    """`logging.Logger`."""
+
+    def __init__(self, name: str, log: Log) -> None:
+        self.name, self.log_, self.level = name, log, 0
+        self.handlers: list[Any] = []
+        self.propagate, self.disabled = True, False
+        self.parent = None
+        self.filters: list[Any] = []
+
+    def _add(self, level: int, message: Any, args: tuple[Any, ...]) -> None:
+        if level >= logging.INFO:
+            self.log_.add(level, message, args, tree_builtins.tree_frame())
+
+    def debug(self, msg: Any, *args: Any, **kwargs: Any) -> None:
+        self._add(logging.DEBUG, msg, args)
+
+    def info(self, msg: Any, *args: Any, **kwargs: Any) -> None:
+        self._add(logging.INFO, msg, args)
+
+    def warning(self, msg: Any, *args: Any, **kwargs: Any) -> None:
+        self._add(logging.WARNING, msg, args)
+
+    warn = warning
+
+    def error(self, msg: Any, *args: Any, **kwargs: Any) -> None:
+        self._add(logging.ERROR, msg, args)
+
+    exception = error
+
+    def critical(self, msg: Any, *args: Any, **kwargs: Any) -> None:
+        self._add(logging.CRITICAL, msg, args)
+
+    def log(self, level: Any, msg: Any, *args: Any, **kwargs: Any) -> None:
+        if isinstance(level, int):
+            self._add(level, msg, args)
+
+    def isEnabledFor(self, level: int) -> bool:  # noqa: N802
+        return level >= logging.INFO
+
+    def getEffectiveLevel(self) -> int:  # noqa: N802
+        return logging.INFO
+
+    def setLevel(self, level: Any) -> None:  # noqa: N802
+        return None
+
+    def hasHandlers(self) -> bool:  # noqa: N802
+        return True
+
+    def addHandler(self, handler: Any) -> None:  # noqa: N802
+        return None
+
+    removeHandler = addFilter = removeFilter = addHandler  # noqa: N815
+
+
+class _Quiet:
+    """Handlers, formatters and filters: they decide nothing."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    def setLevel(self, *args: Any) -> None:  # noqa: N802
+        return None
+
+    setFormatter = addFilter = setLevel  # noqa: N815
+
+
+def build(log: Log) -> dict[str, Facade]:
+    """The modules `logging` and `warnings`."""
+    loggers: dict[str, Logger] = {}
+
+    def get_logger(name: str | None = None) -> Logger:
+        key = name or "root"
+        if key not in loggers:
+            loggers[key] = Logger(key, log)
+        return loggers[key]
+
+    root = get_logger()
+    names: dict[str, Any] = {
+        n: getattr(logging, n) for n in ("DEBUG", "INFO", "WARNING", "WARN", "ERROR", "CRITICAL", "FATAL", "NOTSET", "getLevelName", "LogRecord")
+    }
+    names.update(
+        getLogger=get_logger,
+        Logger=Logger,
+        root=root,
+        basicConfig=lambda **kwargs: None,
+        captureWarnings=lambda capture: None,
+        disable=lambda level=50: None,
+        getLoggerClass=lambda: Logger,
+        setLoggerClass=lambda cls: None,
+        addLevelName=lambda level, name: None,
+    )
+    for n in ("Handler", "StreamHandler", "FileHandler", "NullHandler", "Formatter", "Filter", "LoggerAdapter"):
+        names[n] = type(n, (_Quiet,), {"__module__": "logging"})
+    for n in ("debug", "info", "warning", "warn", "error", "exception", "critical", "log"):
+        names[n] = getattr(root, n)
+
+    def warn(message: Any, category: Any = UserWarning, stacklevel: int = 1, **kwargs: Any) -> None:
+        frame: FrameType | None = tree_builtins.tree_frame()
+        for _ in range(stacklevel - 1):
+            frame = frame.f_back if frame is not None else None
+            while frame is not None and not isinstance(frame.f_globals.get("__builtins__"), dict):
+                frame = frame.f_back
+        level = f"PY{getattr(category, '__name__', 'UserWarning')}"
+        if frame is not None and not frame.f_code.co_filename.startswith("/"):
+            log.add(level, message, (), frame)
+
+    class catch_warnings:  # noqa: N801
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            pass
+
+        def __enter__(self) -> list[Any]:
+            return []
+
+        def __exit__(self, *exc: Any) -> bool:
+            return False
+
+    warnings_names = {"warn": warn, "filterwarnings": lambda *a, **k: None, "simplefilter": lambda *a, **k: None, "catch_warnings": catch_warnings}
+    handlers = Facade("logging.handlers", {n: names["Handler"] for n in ("RotatingFileHandler", "QueueHandler", "TimedRotatingFileHandler")})
+    config = Facade("logging.config", {"dictConfig": lambda *a, **k: None})
+    return {
+        "logging": Facade("logging", {**names, "handlers": handlers, "config": config}),
+        "logging.handlers": handlers,
+        "logging.config": config,
+        "warnings": Facade("warnings", warnings_names),
+    }  # fmt: skip

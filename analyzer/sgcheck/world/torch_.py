@@ -1,0 +1,286 @@
+"""torch: the probes that SGLang asks, answered as the target machine would."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from sgcheck.values.unknown import Unknown
+from sgcheck.world.facade import Facade, not_modelled
+from sgcheck.world.target import TargetSpec
+
+_DTYPES = {
+    "float32": (True, 4), "float64": (True, 8), "float16": (True, 2), "bfloat16": (True, 2),
+    "float8_e4m3fn": (True, 1), "float8_e5m2": (True, 1), "float8_e4m3fnuz": (True, 1), "float8_e5m2fnuz": (True, 1),
+    "float8_e8m0fnu": (True, 1), "float4_e2m1fn_x2": (True, 1),
+    "int8": (False, 1), "uint8": (False, 1), "int16": (False, 2), "int32": (False, 4), "int64": (False, 8), "bool": (False, 1),
+    "uint16": (False, 2), "uint32": (False, 4), "uint64": (False, 8), "complex64": (True, 8), "complex128": (True, 16),
+}  # fmt: skip
+_ALIASES = {"float": "float32", "double": "float64", "half": "float16", "int": "int32", "long": "int64", "short": "int16"}
+_LIMITS = {
+    "float32": (3.4028234663852886e38, 1.1754943508222875e-38, 1.1920928955078125e-07, 32),
+    "float64": (1.7976931348623157e308, 2.2250738585072014e-308, 2.220446049250313e-16, 64),
+    "float16": (65504.0, 6.103515625e-05, 0.0009765625, 16),
+    "bfloat16": (3.3895313892515355e38, 1.1754943508222875e-38, 0.0078125, 16),
+    "float8_e4m3fn": (448.0, 0.015625, 0.125, 8),
+    "float8_e5m2": (57344.0, 6.103515625e-05, 0.25, 8),
+    "float8_e4m3fnuz": (240.0, 0.0078125, 0.125, 8),
+    "float8_e5m2fnuz": (57344.0, 3.0517578125e-05, 0.25, 8),
+}
+_INT_LIMITS = {"int8": 8, "uint8": 8, "int16": 16, "int32": 32, "int64": 64}
+
+
+class dtype:  # noqa: N801
+    """`torch.dtype`: one object a type."""
+
+    __module__ = "torch"
+    __slots__ = ("_name", "is_complex", "is_floating_point", "itemsize")
+
+    def __init__(self, name: str, floating: bool, size: int) -> None:
+        self._name, self.is_floating_point, self.itemsize = name, floating, size
+        self.is_complex = name.startswith("complex")
+
+    def __repr__(self) -> str:
+        return f"torch.{self._name}"
+
+    def __deepcopy__(self, memo: Any) -> dtype:
+        return self
+
+    def __copy__(self) -> dtype:
+        return self
+
+
+DTYPES: dict[str, dtype] = {name: dtype(name, *facts) for name, facts in _DTYPES.items()}
+DTYPES.update({alias: DTYPES[name] for alias, name in _ALIASES.items()})
+
+
+class device:  # noqa: N801
+    """`torch.device`."""
+
+    __module__ = "torch"
+
+    def __init__(self, kind: Any, index: int | None = None) -> None:
+        text = str(kind)
+        self.type, _, number = text.partition(":")
+        self.index = int(number) if number else index
+
+    def __repr__(self) -> str:
+        return f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+
+class Version(str):
+    """`torch.__version__`: a string that compares as a version."""
+
+    __slots__ = ()
+
+
+def _placeholder(name: str) -> type:
+    """A class that the tree may subclass or name in a type test; nothing here is an instance of it."""
+
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        return None
+
+    return type(name, (), {"__module__": "torch", "__init__": init, "__init_subclass__": classmethod(lambda cls, **k: None)})
+
+
+def _identity_decorator(*args: Any, **kwargs: Any) -> Any:
+    if len(args) == 1 and callable(args[0]) and not kwargs:
+        return args[0]
+    return lambda function: function
+
+
+class _NoGrad:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    def __call__(self, function: Any) -> Any:
+        return function
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *exc: Any) -> bool:
+        return False
+
+
+class CudaState:
+    """`torch.cuda.is_initialized()` turns true with the first question to a device."""
+
+    def __init__(self) -> None:
+        self.initialized = False
+
+
+def _cuda(target: TargetSpec) -> dict[str, Any]:
+    from sgcheck.interp.runtime import RUNTIME as R
+
+    state = CudaState()
+
+    def touch(function: Any) -> Any:
+        def run(*args: Any, **kwargs: Any) -> Any:
+            if not state.initialized:
+                if R.journal is not None:
+                    R.journal.attr(state, "initialized")
+                state.initialized = True
+            return function(*args, **kwargs)
+
+        return run
+
+    props = target.cuda_properties()
+    assert target.capability is not None
+    properties = SimpleNamespace(
+        name=props.name,
+        major=props.capability[0],
+        minor=props.capability[1],
+        total_memory=props.total_memory,
+        multi_processor_count=props.sms,
+        warp_size=32,
+        is_integrated=int(props.integrated),
+        is_multi_gpu_board=0,
+        max_threads_per_multi_processor=props.max_threads_per_multiprocessor,
+        regs_per_multiprocessor=65536,
+        shared_memory_per_block=49152,
+        shared_memory_per_block_optin=props.shared_memory_per_block_optin,
+        shared_memory_per_multiprocessor=props.shared_memory_per_multiprocessor,
+        L2_cache_size=50 * 1024 * 1024,
+        gcnArchName=props.name,
+        uuid="00000000-0000-0000-0000-000000000000",
+    )
+    return {
+        "is_available": lambda: True,
+        "device_count": lambda: target.count,
+        "is_initialized": lambda: state.initialized,
+        "init": touch(lambda: None),
+        "current_device": touch(lambda: 0),
+        "set_device": touch(lambda d: None),
+        "synchronize": lambda *a, **k: None,
+        "empty_cache": lambda: None,
+        "get_device_capability": touch(lambda *a, **k: target.capability),
+        "get_device_name": touch(lambda *a, **k: props.name),
+        "get_device_properties": touch(lambda *a, **k: properties),
+        "mem_get_info": touch(lambda *a, **k: (props.free_memory, props.total_memory)),
+        "memory_allocated": lambda *a, **k: 0,
+        "memory_reserved": lambda *a, **k: 0,
+        "get_arch_list": lambda: ["sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120"],
+        "is_bf16_supported": lambda *a, **k: props.capability[0] >= 8,
+        "can_device_access_peer": lambda *a, **k: True,
+        "Stream": _placeholder("Stream"),
+        "Event": _placeholder("Event"),
+        "CUDAGraph": _placeholder("CUDAGraph"),
+        "Device": _placeholder("Device"),
+        "OutOfMemoryError": type("OutOfMemoryError", (RuntimeError,), {"__module__": "torch"}),
+        "nccl": Facade("torch.cuda.nccl", {"version": lambda: (2, 27, 5)}),
+    }
+
+
+def _absent(name: str) -> Facade:
+    return Facade(name, {"is_available": lambda: False, "device_count": lambda: 0, "is_built": lambda: False}, closed=False)
+
+
+def build(target: TargetSpec, version: str) -> dict[str, Facade]:
+    """Facades of torch's modules; `version` is the release's pin."""
+
+    class finfo:  # noqa: N801
+        __module__ = "torch"
+
+        def __init__(self, kind: Any = None) -> None:
+            name = (kind or DTYPES["float32"])._name
+            if name not in _LIMITS:
+                raise TypeError(f"torch.finfo() requires a floating point input type, got {name}")
+            self.max, self.tiny, self.eps, self.bits = _LIMITS[name]
+            self.min, self.smallest_normal, self.dtype = -self.max, self.tiny, name
+
+    class iinfo:  # noqa: N801
+        __module__ = "torch"
+
+        def __init__(self, kind: Any) -> None:
+            self.bits = _INT_LIMITS[kind._name]
+            signed = not kind._name.startswith("u")
+            self.max = 2 ** (self.bits - signed) - 1
+            self.min = -(2 ** (self.bits - 1)) if signed else 0
+
+    nn_functional = Facade("torch.nn.functional", {})
+    parameter = Facade("torch.nn.parameter", {"Parameter": _placeholder("Parameter"), "UninitializedParameter": _placeholder("UninitializedParameter")})
+    nn_init = Facade("torch.nn.init", {})
+    module = _placeholder("Module")
+    nn = Facade(
+        "torch.nn",
+        {"Module": module, "ModuleList": _placeholder("ModuleList"), "Parameter": parameter.Parameter, "functional": nn_functional,
+         "parameter": parameter, "init": nn_init, **{n: type(n, (module,), {"__module__": "torch.nn"}) for n in ("Linear", "Embedding", "LayerNorm", "Sequential", "Identity", "Conv1d", "Conv2d", "Conv3d", "GELU", "SiLU", "ReLU")}},
+    )  # fmt: skip
+    library = Facade(
+        "torch.library",
+        {"Library": lambda *a, **k: _LibraryFragment(), "custom_op": _identity_decorator, "register_fake": _identity_decorator,
+         "impl": lambda *a, **k: _identity_decorator, "define": lambda *a, **k: None, "infer_schema": lambda *a, **k: "",
+         "register_kernel": _identity_decorator, "impl_abstract": _identity_decorator, "wrap_triton": lambda f: f, "triton_op": _identity_decorator},
+    )  # fmt: skip
+    compiler = Facade("torch.compiler", {"disable": _identity_decorator, "is_compiling": lambda: False})
+    process_group = _placeholder("ProcessGroup")
+    distributed = Facade(
+        "torch.distributed",
+        {"is_available": lambda: True, "is_initialized": lambda: False, "is_nccl_available": lambda: True,
+         "ProcessGroup": process_group, "Backend": _placeholder("Backend"), "ReduceOp": _placeholder("ReduceOp"), "Work": _placeholder("Work"),
+         "Store": _placeholder("Store"), "TCPStore": _placeholder("TCPStore")},
+    )  # fmt: skip
+    cuda = Facade("torch.cuda", _cuda(target))
+    # The CUDA build of the kernels registers no operator for CPUs.
+    ops = Facade("torch.ops", {"sgl_kernel": Facade("torch.ops.sgl_kernel", {}, closed=True)})
+    backends = Facade(
+        "torch.backends",
+        {"cudnn": Facade("torch.backends.cudnn", {"version": lambda: target.cudnn, "is_available": lambda: True, "enabled": True}),
+         "cuda": Facade("torch.backends.cuda", {"is_built": lambda: True, "matmul": SimpleNamespace(allow_tf32=False)}),
+         "mps": _absent("torch.backends.mps")},
+    )  # fmt: skip
+    torch_version = Facade("torch.version", {"cuda": target.cuda, "hip": None, "musa": None, "xpu": None, "__version__": version, "git_version": "", "debug": False}, closed=True)
+    cpu = Facade("torch.cpu", {"is_available": lambda: True, "_is_amx_tile_supported": lambda: False})
+    c_module = Facade("torch._C", {"_cpu": Facade("torch._C._cpu", {"_is_amx_tile_supported": lambda: False}), "_is_mps_available": lambda: False})
+    tensor = _placeholder("Tensor")
+    names: dict[str, Any] = {
+        **DTYPES,
+        "dtype": dtype, "device": device, "finfo": finfo, "iinfo": iinfo, "__version__": Version(version),
+        "Tensor": tensor, "Generator": _placeholder("Generator"), "Size": tuple, "SymInt": _placeholder("SymInt"),
+        "no_grad": _NoGrad, "inference_mode": _NoGrad, "enable_grad": _NoGrad, "set_grad_enabled": _NoGrad,
+        "compile": _identity_decorator, "nn": nn, "cuda": cuda, "version": torch_version, "backends": backends, "library": library,
+        "compiler": compiler, "distributed": distributed, "ops": ops, "cpu": cpu, "_C": c_module,
+        "xpu": _absent("torch.xpu"), "mps": _absent("torch.mps"),
+        "jit": Facade("torch.jit", {"script": _identity_decorator, "ignore": _identity_decorator, "is_scripting": lambda: False}),
+        "fx": Facade("torch.fx", {}), "utils": Facade("torch.utils", {}), "autograd": Facade("torch.autograd", {"Function": _placeholder("Function")}),
+        "get_default_dtype": lambda: DTYPES["float32"], "set_num_threads": lambda n: None,
+        "is_tensor": lambda value: False,
+        "accelerator": Facade("torch.accelerator", {"is_available": lambda: True, "device_count": lambda: target.count,
+                                                   "current_accelerator": lambda *a, **k: device("cuda"), "current_device_index": lambda *a: 0}),
+        "get_device_module": lambda *a: cuda,
+    }  # fmt: skip
+    torch = Facade("torch", names)
+    # torch has no such attributes on a CUDA machine: reading them is an AttributeError, not an unknown.
+    for missing in ("npu", "hpu", "musa", "privateuseone"):
+        torch.__dict__.setdefault("_missing", set()).add(missing)
+    modules = {
+        "torch": torch, "torch.nn": nn, "torch.nn.functional": nn_functional, "torch.nn.parameter": parameter, "torch.nn.init": nn_init,
+        "torch.cuda": cuda, "torch.version": torch_version, "torch.backends": backends, "torch.backends.cudnn": backends.cudnn,
+        "torch.backends.cuda": backends.cuda, "torch.backends.mps": backends.mps, "torch.library": library, "torch.compiler": compiler,
+        "torch.distributed": distributed, "torch.ops": ops, "torch.cpu": cpu, "torch._C": c_module, "torch.xpu": names["xpu"],
+        "torch.mps": names["mps"], "torch.jit": names["jit"], "torch.fx": names["fx"], "torch.utils": names["utils"],
+        "torch.autograd": names["autograd"], "torch.accelerator": names["accelerator"], "torch.cuda.nccl": cuda.nccl,
+    }  # fmt: skip
+    return modules
+
+
+class _LibraryFragment:
+    """`torch.library.Library`: registrations have no effect on a resolution."""
+
+    def define(self, *args: Any, **kwargs: Any) -> None:
+        return None
+
+    impl = fallback = _register_fake = define
+
+
+_ = (Unknown, not_modelled)

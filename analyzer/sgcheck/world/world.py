@@ -1,0 +1,135 @@
+"""The world of one interpreter: every module outside the tree, for one target and environment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from sgcheck.world import packages_, torch_
+from sgcheck.world.facade import Facade
+from sgcheck.world.files import Files
+from sgcheck.world.stdlib import argparse_, dataclasses_, files_, functools_, language, logging_, pure, system
+from sgcheck.world.stdlib.environment import Environ
+from sgcheck.world.target import TargetSpec
+
+STANDARD_UNMODELLED = frozenset(
+    """asyncio multiprocessing concurrent ctypes pickle select selectors ssl email unittest http.server cProfile pstats
+    zipfile tarfile gzip bz2 lzma csv sqlite3 xml urllib queue cmd code codecs locale pprint pdb profile sched string
+    turtle zoneinfo calendar fcntl mmap pwd grp termios tty pty syslog linecache tracemalloc dis token tokenize symtable
+    runpy pkgutil ftplib imaplib smtplib struct timeit reprlib netrc optparse configparser plistlib marshal copyreg site
+    sysconfig builtins""".split()
+)
+
+
+class Packages(Protocol):
+    """What is installed beside SGLang."""
+
+    def has_module(self, top: str) -> bool: ...
+
+    def version(self, dist: str) -> str | None: ...
+
+
+class World:
+    """Modules by name, built when they are first imported."""
+
+    def __init__(
+        self,
+        target: TargetSpec,
+        packages: Packages,
+        env: Mapping[str, str],
+        *,
+        torch_version: str,
+        transformers: Callable[[World], Mapping[str, dict[str, Any]]] | None = None,
+    ) -> None:
+        self.target = target
+        self.packages = packages
+        self.files = Files()
+        self.environ = Environ(dict(env))
+        self.log = logging_.Log()
+        self.argv = ["sglang.launch_server"]
+        self._torch_version = torch_version
+        self._transformers = transformers
+        self._transformers_modules: Mapping[str, dict[str, Any]] | None = None
+        self._ready: dict[str, Any] = {}
+
+    def attach(self, load: Callable[[str], Any], loaded: dict[str, Any], evaluate: Any, modules: dict[str, Any]) -> None:
+        """Connect to the interpreter that asks; its loader answers imports by name."""
+        path_modules = files_.build(self.files)
+        ready: dict[str, Any] = {
+            **language.build(evaluate, modules),
+            **logging_.build(self.log),
+            **path_modules,
+            **system.build_machine_modules(),
+            **system.build_importlib(load, self._present, self._version, loaded),
+            "functools": functools_.build(),
+            "dataclasses": dataclasses_.build(),
+            "argparse": argparse_.build(),
+            "os": system.build_os(self.environ, self.files, path_modules["os.path"]),
+            "sys": system.build_sys(loaded, self.argv, lambda code: None),
+            "subprocess": system.build_subprocess(self._run_command),
+            **packages_.build(self.target.capability),
+        }
+        ready["shutil"].__dict__["which"] = lambda name, *a, **k: f"/usr/bin/{name}" if name == "nvidia-smi" else None
+        self._ready = ready
+
+    # -- modules -------------------------------------------------------------------
+
+    def import_module(self, name: str) -> Any:
+        """A module of the world; raises ModuleNotFoundError for what is not installed."""
+        found = self._ready.get(name)
+        if found is not None:
+            return found
+        top = name.split(".")[0]
+        module: Any = pure.build(name)
+        if module is None and top == "torch":
+            for key, value in torch_.build(self.target, self._torch_version).items():
+                self._ready.setdefault(key, value)
+            module = self._ready.get(name)
+        if module is None and top in ("transformers", "huggingface_hub"):
+            module = self._transformers_module(name)
+        if module is None:
+            if not self._present(name):
+                raise ModuleNotFoundError(f"No module named {top!r}", name=top)
+            module = Facade(name, {})
+        self._ready[name] = module
+        parent, _, child = name.rpartition(".")
+        if parent:
+            holder = self.import_module(parent)
+            if isinstance(holder, Facade):
+                holder.__dict__.setdefault(child, module)
+        return module
+
+    def _transformers_module(self, name: str) -> Any:
+        if self._transformers is None:
+            return None
+        if self._transformers_modules is None:
+            self._transformers_modules = self._transformers(self)
+        names = self._transformers_modules.get(name)
+        return Facade(name, dict(names)) if names is not None else None
+
+    # -- what is installed ---------------------------------------------------------
+
+    def _present(self, name: str) -> bool:
+        top = name.split(".")[0]
+        return top in self._ready or top in pure.PURE or top in STANDARD_UNMODELLED or self.packages.has_module(top)
+
+    def _version(self, dist: str) -> str:
+        found = self.packages.version(dist)
+        if found is None:
+            raise LookupError(dist)
+        return found
+
+    def _run_command(self, words: list[str]) -> tuple[int, str]:
+        """`nvidia-smi` answers memory and capability; other programs are not there."""
+        if not words or words[0].rsplit("/", 1)[-1] != "nvidia-smi":
+            raise FileNotFoundError(2, "No such file or directory", words[0] if words else "")
+        text = " ".join(words[1:])
+        target = self.target
+        capability = "{}.{}".format(*target.capability) if target.capability else ""
+        answers = {"memory.total": target.nvidia_smi_memory or "", "compute_cap": capability, "name": target.gpu_name or ""}
+        for key, value in answers.items():
+            if f"--query-gpu={key} " in text + " ":
+                return 0, f"{value}\n" * (target.count or 0)
+        if "-L" in words or "--list-gpus" in words:
+            return 0, "".join(f"GPU {i}: {target.gpu_name} (UUID: GPU-0)\n" for i in range(target.count or 0))
+        return 1, ""
