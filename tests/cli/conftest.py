@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import pytest
 import sgcheck.source
 from sgcheck.cli import run
 from sgcheck.errors import SourceError
+from sgcheck.resolve.launch import Launch
 from sgcheck.resolve.resolution import (
     Because,
     FieldAnswer,
@@ -24,21 +25,13 @@ from sgcheck.resolve.resolution import (
 )
 
 
-@dataclass(frozen=True)
-class FakeLaunch:
-    argv: tuple[str, ...]
-    env: Mapping[str, str | None]
-    target: Any
-    model: Any
-
-
 @dataclass
 class FakeEngine:
     """What the commands asked for, and what they are answered."""
 
     opened: list[dict[str, Any]] = field(default_factory=list)
     packages: list[Any] = field(default_factory=list)
-    launches: list[FakeLaunch] = field(default_factory=list)
+    launches: list[Launch] = field(default_factory=list)
     traces: list[bool] = field(default_factory=list)
     outcome: Outcome = field(default_factory=lambda: Outcome("ok"))
     fault: BaseException | None = None
@@ -50,7 +43,7 @@ class FakeEngine:
             raise SourceError("there is no release 9.9.9 of SGLang")
         return spec or "default"
 
-    def check(self, tree: str, launch: FakeLaunch, trace: bool) -> Resolution:
+    def check(self, tree: str, launch: Launch, trace: bool) -> Resolution:
         self.launches.append(launch)
         self.traces.append(trace)
         if self.fault is not None:
@@ -84,11 +77,11 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeEngine:
             self.tree = tree
             state.packages.append(packages)
 
-        def check(self, launch: FakeLaunch, *, trace: bool = True) -> Resolution:
+        def check(self, launch: Launch, *, trace: bool = True) -> Resolution:
             return state.check(self.tree, launch, trace)
 
     module = types.ModuleType("sgcheck.resolve.predict")
-    module.__dict__.update(Launch=FakeLaunch, Predictor=FakePredictor)
+    module.__dict__["Predictor"] = FakePredictor
     monkeypatch.setitem(sys.modules, "sgcheck.resolve.predict", module)
     monkeypatch.setattr(sgcheck.source, "open_tree", state.open_tree)
     return state

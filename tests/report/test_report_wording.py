@@ -85,7 +85,9 @@ def test_step_text() -> None:
     write = Because("write", 8, "f", 1, "A.f", ("a", "b", "c"))
     assert step_text(write, None) == "because b and c (+1 outer condition)"
     assert step_text(write, None, verbose=True) == "because a and b and c"
-    assert step_text(Because("write", 8, "f", 1, "A.handle"), None) == "always set in handle"
+    assert step_text(Because("write", 8, "f", 1, "A.handle"), None) == "set in handle"
+    assert step_text(Because("write", 8, "f", 1), None) == "set by SGLang"
+    assert step_text(Because("declared", 8, "f", 1, "g", when="x is 1"), None) == "if x is 1"
 
 
 def test_without_a_marked_step_the_last_one_with_the_value_counts() -> None:

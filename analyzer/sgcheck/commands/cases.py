@@ -16,7 +16,7 @@ from sgcheck.errors import SgcheckError, UsageError
 from sgcheck.report.document import Selection, check_document, dump_line, failed_document
 
 if TYPE_CHECKING:
-    from sgcheck.resolve.predict import Launch
+    from sgcheck.resolve.launch import Launch
     from sgcheck.world.model_facts import ModelFacts
 
 KEPT_MODELS = 256
@@ -79,7 +79,7 @@ class CaseWorker:
         return Answer(dump_line(document), level_of(resolution.outcome.status), absent=absent)
 
     def _launch(self, case: Mapping[str, Any]) -> Launch:
-        from sgcheck.resolve.predict import Launch
+        from sgcheck.resolve.launch import Launch
         from sgcheck.world.target import target_from_case
 
         model = self._load_model(case.get("model_dir"))

@@ -35,6 +35,7 @@ def open_predictor(
 
 def predict(choice: LaunchChoice, *, trace: bool = True) -> list[Resolution]:
     """One resolution per target. The model is read first: a slip there must not cost a fetch."""
+    from sgcheck.resolve.launch import Launch
     from sgcheck.world.model_facts import load_model
 
     model = load_model(choice.model)
@@ -42,8 +43,6 @@ def predict(choice: LaunchChoice, *, trace: bool = True) -> list[Resolution]:
     for text in dict.fromkeys((*texts, *model.notes)):
         note(text)
     predictor = open_predictor(choice.source, choice.packages)
-    from sgcheck.resolve.predict import Launch
-
     return [
         predictor.check(Launch(choice.argv, dict(choice.env), target, model), trace=trace)
         for target in choice.targets

@@ -96,9 +96,10 @@ def step_text(step: Because, flag: str | None, verbose: bool = False) -> str:
         hidden = len(step.conditions) - len(shown)
         more = f" (+{count(hidden, 'outer condition')})" if hidden else ""
         return "because " + " and ".join(map(condition_text, shown)) + more
-    if step.function:
-        return f"always set in {step.function.rsplit('.', 1)[-1]}"
-    return "always set"
+    if step.when:
+        return when_text(step.when, verbose)
+    # No guard is recorded. That is not the same as being written on every launch, so don't say so.
+    return f"set in {clean(step.function).rsplit('.', 1)[-1]}" if step.function else "set by SGLang"
 
 
 def count(number: int, singular: str, plural: str | None = None) -> str:
