@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import io
+import shlex
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgcheck.report.layout import Page, Span
+from sgcheck.report.layout import NO_BREAK, Page, Span
 from sgcheck.report.terminal import Terminal, detect, shows_links, wants_color
 from sgcheck.report.wording import (
+    argv_text,
     clean,
     condition_text,
     effective_steps,
@@ -77,6 +79,22 @@ def test_flag_in_finds_the_spelling_of_the_user() -> None:
     assert flag_in(("--tp-size=8",), "tp_size") == "--tp-size"
     assert flag_in(("--tp", "8"), "tp_size") is None
     assert flag_in(("--tp-size-x", "8"), "tp_size") is None
+
+
+def test_argv_text_keeps_a_flag_with_its_value() -> None:
+    argv = ("--tp", "8", "--json", '{"a": 1}', "-x", "--modes", "a", "b", "--n", "-1", "")
+    text = argv_text(argv)
+    assert text.replace(NO_BREAK, " ") == shlex.join(argv)
+    assert text.split(" ") == [
+        f"--tp{NO_BREAK}8",
+        f"--json{NO_BREAK}'{{\"a\":{NO_BREAK}1}}'",
+        "-x",
+        f"--modes{NO_BREAK}a",
+        "b",
+        "--n",
+        "-1",
+        "''",
+    ]
 
 
 def test_step_text() -> None:

@@ -10,6 +10,9 @@ from sgcheck.report.terminal import StyleName, Terminal
 
 Styles = tuple[StyleName, ...]
 
+NO_BREAK = "\u00a0"
+"""A space at which no line is wrapped; it is written as a plain space."""
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -97,7 +100,8 @@ class Page:
                 break_long_words=False,
                 break_on_hyphens=False,
             ) or [""]
-        return [line if number == 0 else line.lstrip() for number, line in enumerate(lines)]
+        lines = [line if number == 0 else line.lstrip() for number, line in enumerate(lines)]
+        return [line.replace(NO_BREAK, " ") for line in lines]
 
 
 def width_of(terminal: Terminal, texts: Iterable[str]) -> int:

@@ -8,7 +8,7 @@ from sgcheck.report.answers import DIM, VALUE
 from sgcheck.report.layout import Page, Span, width_of
 from sgcheck.report.terminal import Terminal
 from sgcheck.report.text import error_text, model_text, verdict_spans
-from sgcheck.report.wording import clean, condition_text, place, value_text
+from sgcheck.report.wording import argv_text, clean, condition_text, place, value_text
 from sgcheck.resolve.resolution import FieldAnswer, LaunchError, Resolution
 
 COLUMNS = (
@@ -38,7 +38,7 @@ def render_table(
     page.line(Span(f"SGLang {clean(first.sglang.version)}", ("bold",)))
     page.paragraph(model_text(first), DIM, indent=2, hanging=2)
     if first.argv:
-        page.paragraph(" ".join(map(clean, first.argv)), DIM, indent=2, hanging=2)
+        page.paragraph(argv_text(first.argv), DIM, indent=2, hanging=2)
     page.blank()
     names = fields or [title for title, _, _ in COLUMNS]
     heads = [Span(text, ("bold",)) for text in ("arch", "outcome", *names)]

@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from sgcheck.report.answers import DIM, FORCED, MAX_CASES, OPEN, VALUE, AnswerWriter, is_forced
+from sgcheck.report.answers import DIM, FORCED, MAX_CASES, OPEN, AnswerWriter, is_forced
 from sgcheck.report.document import Selection, is_changed
-from sgcheck.report.layout import Page, Span
+from sgcheck.report.layout import NO_BREAK, Page, Span
 from sgcheck.report.terminal import Terminal
-from sgcheck.report.wording import clean, condition_text, count, place, reason_text, value_text
+from sgcheck.report.wording import (
+    argv_text,
+    clean,
+    condition_text,
+    count,
+    place,
+    reason_text,
+    value_text,
+)
 from sgcheck.resolve.resolution import (
     FieldAnswer,
     LaunchError,
@@ -62,8 +70,8 @@ def render_check(
         title = "fields that are not at their default" if selection.changed else "fields"
         writer.listing(title, selection.fields_of(resolution))
     writer.forced([answer for answer in resolution.fields.values() if is_forced(answer)])
-    _environment(page, resolution)
     _log(writer, resolution.log)
+    _environment(page, resolution)
     _counts(writer, list(resolution.fields.values()))
     return page.text()
 
@@ -110,8 +118,8 @@ def model_text(resolution: Resolution) -> str:
 
 def error_text(error: LaunchError) -> str:
     """`ValueError: message`."""
-    message = f": {clean(error.message)}" if error.message else " without a message"
-    return clean(error.type) + message
+    message = clean(error.message).strip()
+    return clean(error.type) + (f": {message}" if message else " without a message")
 
 
 def error_lines(writer: AnswerWriter, error: LaunchError, indent: int) -> None:
@@ -137,8 +145,7 @@ def _verdict(page: Page, resolution: Resolution) -> None:
     page.paragraph(target_text(resolution.target), DIM, indent=2)
     page.paragraph(model_text(resolution), DIM, indent=2, hanging=2)
     if resolution.argv:
-        argv = " ".join(clean(word).replace("\n", " ") for word in resolution.argv)
-        page.paragraph(argv, DIM, indent=2, hanging=2)
+        page.paragraph(argv_text(resolution.argv), DIM, indent=2, hanging=2)
 
 
 def _outcome_details(writer: AnswerWriter, outcome: Outcome) -> None:
@@ -174,11 +181,11 @@ def _environment(page: Page, resolution: Resolution) -> None:
     if not resolution.env_after:
         return
     page.heading("environment that SGLang changes")
-    for name, value in resolution.env_after.items():
-        if value is None:
-            page.line(f"{clean(name)} ", Span("is removed", FORCED), indent=2)
-        else:
-            page.line(f"{clean(name)}=", Span(value_text(value), VALUE), indent=2)
+    changes = [
+        f"{clean(name)} removed" if value is None else f"{clean(name)}={value_text(value)}"
+        for name, value in resolution.env_after.items()
+    ]
+    page.paragraph("  ".join(text.replace(" ", NO_BREAK) for text in changes), indent=2)
 
 
 def _log(writer: AnswerWriter, lines: Iterable[LogLine]) -> None:

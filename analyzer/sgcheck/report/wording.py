@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 
 from sgcheck.report.document import same_value
+from sgcheck.report.layout import NO_BREAK
 from sgcheck.resolve.resolution import Because, FieldAnswer, JsonValue, Reason
 
 SHOWN_CHOICES = 2
@@ -33,6 +35,17 @@ def value_text(value: JsonValue, limit: int | None = MAX_VALUE) -> str:
     text = clean(text).replace("\n", " ")
     if limit is not None and len(text) > limit:
         text = text[: limit - 1] + "…"
+    return text
+
+
+def argv_text(argv: Sequence[str]) -> str:
+    """A command line as a shell takes it; a flag stays on one line with its value."""
+    text = ""
+    for word in argv:
+        quoted = shlex.quote(clean(word).replace("\n", " ")).replace(" ", NO_BREAK)
+        is_value = not word.startswith("-") and text.rpartition(" ")[2].startswith("--")
+        has_value = NO_BREAK in text.rpartition(" ")[2]
+        text += ("" if not text else NO_BREAK if is_value and not has_value else " ") + quoted
     return text
 
 
