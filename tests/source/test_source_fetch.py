@@ -224,7 +224,7 @@ def test_without_pip_uv_runs_it(
     make_wheel(index, "0.5.9")
     executable(
         tmp_path / "bin/uv",
-        f'#!/bin/sh\n[ "$1 $2 $3 $4" = "--quiet tool run pip" ] || exit 9\nshift 4\n'
+        f'#!/bin/sh\n[ "$1 $2 $3 $4 $6" = "--quiet tool run --python pip" ] || exit 9\nshift 6\n'
         f'exec {sys.executable} -P -m pip "$@"\n',
     )
     assert fetch("0.5.9", progress=silent).is_file()

@@ -39,6 +39,7 @@ POLL_S = 0.2
 _TEMPORARY_PREFIX = ".fetch-"
 _NETWORK_SIGNS = re.compile(
     r"Retrying \(|connection (?:error|broken)|Max retries|Temporary failure in name resolution|"
+    r"failed to lookup address|error sending request|"
     r"ProxyError|SSLError|timed out|Network is unreachable|Connection refused|ReadTimeout",
     re.IGNORECASE,
 )
@@ -166,7 +167,7 @@ def _pip() -> list[str]:
         if found := shutil.which(name):
             return [found]
     if found := shutil.which("uv"):
-        return [found, "--quiet", "tool", "run", "pip"]
+        return [found, "--quiet", "tool", "run", "--python", sys.executable, "pip"]
     raise SourceError(
         "releases are fetched through pip, and neither pip nor uv is there; install one, or give "
         "--sglang a wheel or directory."
