@@ -182,6 +182,13 @@ def test_a_link_inside_the_tree_is_followed(tmp_path: Path) -> None:
     assert opened(root).digest != before
 
 
+def test_a_path_of_any_depth_is_just_absent(tmp_path: Path) -> None:
+    tree = opened(make_tree(tmp_path))
+    assert not tree.exists("sglang/" + "a/" * 50_000 + "x.py")
+    with pytest.raises(FileNotFoundError):
+        tree.read("sglang/srt" * 50_000)
+
+
 def test_a_pipe_in_the_tree_blocks_nothing(tmp_path: Path) -> None:
     root = make_tree(tmp_path)
     os.mkfifo(root / "sglang/srt/pipe.py")

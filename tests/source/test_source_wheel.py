@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from source_builders import FILES, make_wheel
 
+import sgcheck.source.cache
 from sgcheck.errors import SourceError
 from sgcheck.source import SERVER_ARGS, open_tree
 from sgcheck.source.cache import cache_dir
@@ -98,6 +99,17 @@ def test_garbage_in_the_cache_is_passed_over(
         memo.write_bytes(garbage)
     assert WheelTree(path).digest == digest
     assert WheelTree(path).read(SERVER_ARGS) == FILES[SERVER_ARGS]
+
+
+def test_the_oldest_memos_go_first(
+    tmp_path: Path, remembering: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sgcheck.source.cache, "MAX_MEMOS", 1)
+    for version in ("1.0", "1.1", "1.2"):
+        WheelTree(make_wheel(tmp_path, version))
+    kept = list(cache_dir().glob("trees/*.json"))
+    assert len(kept) == 2
+    assert all("sglang-1.2" in path.read_text() for path in kept)
 
 
 def test_an_unwritable_cache_does_not_matter(

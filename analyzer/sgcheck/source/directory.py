@@ -55,10 +55,12 @@ class DirectoryTree(Tree):
     def exists(self, path: str) -> bool:
         if not is_clean(path):
             return path == ""
-        folder, _, name = path.rpartition("/")
-        if not folder:
-            return True
-        return self.exists(folder) and name in (self._list(folder) or ())
+        folder, *rest = path.split("/")
+        for name in rest:
+            if name not in (self._list(folder) or ()):
+                return False
+            folder = f"{folder}/{name}"
+        return True
 
     def listdir(self, path: str) -> list[str]:
         if not path:

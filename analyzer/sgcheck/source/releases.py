@@ -113,7 +113,11 @@ def fetch_tree(
     from sgcheck.source.download import download
 
     # What was there before is either to be refreshed or was found to be no good.
-    download(number, folder, replace=existed, progress=note)
+    try:
+        download(number, folder, replace=existed, progress=note)
+    finally:
+        if isinstance(note, StderrProgress):
+            note.clear()
     for _ in range(SWAP_TRIES):
         tree = _open_cached(folder)
         if tree is not None:
