@@ -27,6 +27,8 @@ _DATA = Path(__file__).parent / "data" / "packages.json"
 # Releases up to 0.5.2 have no run-time in their plain install: these extras bring it.
 _SERVING_EXTRAS = ("srt", "runtime-common", "runtime_common")
 
+_CUBLAS = "nvidia-cublas"
+
 _MARKER_ENVIRONMENT = {
     "implementation_name": "cpython",
     "implementation_version": "3.12.0",
@@ -81,7 +83,7 @@ class InstalledProfile:
             return True
         if dist in self.removed:
             return False
-        if self.complete and (dist in _direct_only() or dist.startswith("nvidia-cublas")):
+        if self.complete and (dist in _direct_only() or dist.startswith(_CUBLAS)):
             return False
         names = import_names_of(dist, None).certain
         return False if names and all(self.has_module(top) is False for top in names) else None
@@ -89,6 +91,13 @@ class InstalledProfile:
     def version(self, name: str) -> str | None:
         """The pinned version of a distribution; None: not installed or not pinned (`has_dist`)."""
         return self.dists.get(normalise(name))
+
+    def for_cuda(self, cuda: str) -> InstalledProfile:
+        """The same packages with torch built for another CUDA version: cuBLAS follows it."""
+        kept = {k: v for k, v in self.dists.items() if not k.startswith(_CUBLAS)}
+        origins = {k: v for k, v in self.origins.items() if k in kept}
+        _add_cublas(kept, origins, cuda)
+        return _assemble(self.release, kept, origins, self.removed, self.complete)
 
     def with_package(self, spec: str) -> InstalledProfile:
         """`--with PKG` or `--with PKG==VERSION`; PKG may be an import name such as `mooncake`."""
@@ -156,12 +165,15 @@ def installed_profile(
         pinned = [spec.version for spec in requirement.specifier if spec.operator == "=="]
         dists[dist] = pinned[-1] if pinned else dists.get(dist)
         origins[dist] = f"required by sglang {version}"
-    if "torch" in dists:
-        cuda_version = machines.cuda_versions().get(cuda or machines.default_cuda())
-        if cuda_version is not None:
-            dists[cuda_version.cublas_dist] = cuda_version.cublas
-            origins[cuda_version.cublas_dist] = f"torch built for CUDA {cuda_version.name}"
+    _add_cublas(dists, origins, cuda or machines.default_cuda())
     return _assemble(version, dists, origins, frozenset(), complete=bool(dists))
+
+
+def _add_cublas(dists: dict[str, str | None], origins: dict[str, str], cuda: str) -> None:
+    known = machines.cuda_versions().get(cuda)
+    if "torch" in dists and known is not None:
+        dists[known.cublas_dist] = known.cublas
+        origins[known.cublas_dist] = f"torch built for CUDA {cuda}"
 
 
 def import_names_of(dist: str, version: str | None) -> ImportNames:

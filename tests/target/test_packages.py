@@ -145,8 +145,15 @@ def test_import_names_of_an_unpinned_kernel_are_uncertain() -> None:
 def test_cublas_follows_cuda(cuda: str, dist: str, version: str) -> None:
     profile = installed_profile(PLAIN, "9.9", cuda=cuda)
     assert profile.version(dist) == version
-    other = {"nvidia-cublas", "nvidia-cublas-cu12"} - {dist}
-    assert profile.has_dist(other.pop()) is False
+    other = ({"nvidia-cublas", "nvidia-cublas-cu12"} - {dist}).pop()
+    assert profile.has_dist(other) is False
+    assert installed_profile(PLAIN, "9.9", cuda="11.8").for_cuda(cuda) == profile
+
+
+def test_cublas_of_a_cuda_without_a_known_pin() -> None:
+    profile = installed_profile(PLAIN, "9.9", cuda="13.1")
+    assert profile.has_dist("nvidia-cublas") is True
+    assert profile.version("nvidia-cublas") is None
 
 
 def test_default_cuda_decides_without_one(plain: InstalledProfile) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -301,3 +303,18 @@ def test_bad_case_objects(case: dict[str, object], message: str) -> None:
 def test_foreign_host_is_said() -> None:
     assert "aarch64" in resolve_target(None, "gb200").notes[0]
     assert resolve_target(None, "b200").notes == ()
+
+
+def test_the_page_about_assumptions_has_the_table_of_defaults() -> None:
+    page = Path(__file__).parents[2] / "docs" / "assumptions.md"
+    rows = [
+        line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("| `sm")
+    ]
+    shown = {
+        row.split("|")[1].strip(" `"): [cell.strip() for cell in row.split("|")] for row in rows
+    }
+    assert list(shown) == list(machines.architectures())
+    for name, cells in shown.items():
+        spec = resolve_target(name, None)
+        assert cells[2:5] == [spec.gpu_name, str(spec.memory_mib), str(spec.count)]
+        assert cells[5].split()[0] == machines.architectures()[name].min_cuda
