@@ -214,7 +214,7 @@ class Calls:
                 target,
                 form="delattr" if deletes else "setattr",
                 receiver=receiver,
-                value=value if value is not None else [],
+                value=value,
                 guards=event.guards,
                 reads=event.reads,
             )

@@ -109,7 +109,8 @@ class Collector:
         """`container["key"] = value`: an environment write, a field write or a declaration."""
         self._scan(target.value, guards)
         key_node = subscript_key(target)
-        self._scan(key_node, guards)
+        for element in target.slice:
+            self._scan(element, guards)
         key = string_of(key_node)
         targets: tuple[str | None, ...] = (key,)
         if key is None and isinstance(key_node, cst.Name):

@@ -130,10 +130,13 @@ class Reader:
         return model or Read("field", parts[0], line)
 
     def _model(self, parts: Sequence[str], line: int) -> Read | None:
-        for index, part in enumerate(parts[:-1]):
-            if _MODEL_PART.search(part):
-                return Read("model", ".".join(parts[index:]), line)
-        return None
+        """A fact of a model configuration, named from the outermost `hf_…` part on."""
+        found = [index for index, part in enumerate(parts[:-1]) if _MODEL_PART.search(part)]
+        if not found:
+            return None
+        first = next((index for index in found if "hf_" in parts[index]), found[0])
+        root = parts[first].removeprefix("get_").removesuffix("_of")
+        return Read("model", ".".join([root, *parts[first + 1 :]]), line)
 
     def call(self, node: cst.Call, line: int) -> Read | None:
         """What a call reads by itself (its arguments are read apart)."""
@@ -151,7 +154,9 @@ class Reader:
                 return self._model([*parts[:-1], key], line)
             if _PROBE_ROOT.match(text) or (len(parts) == 1 and _PROBE_NAME.match(last)):
                 return Read("probe", text, line)
-            return None if text in _UNINTERESTING else Read("call", text, line)
+            # A bare `get_platform()` is the way to a probe, which is read by its own name.
+            way = len(parts) == 1 and not node.args and _PLATFORM_CALL.search(last)
+            return None if way or text in _UNINTERESTING else Read("call", text, line)
         if isinstance(root, cst.Call):
             callee = (dotted(root.func) or "").split(".")[-1]
             if _PLATFORM_CALL.search(callee) and not root.args:
@@ -227,6 +232,16 @@ def _constants(node: cst.BaseExpression) -> tuple[str, ...] | None:
     return None
 
 
+def _subject(node: cst.BaseExpression) -> str | None:
+    """What is compared, as a dotted name; `getattr(x, "y", …)` is `x.y`."""
+    if isinstance(node, cst.Call) and dotted(node.func) == "getattr":
+        owner, name = argument(node, 0), string_of(argument(node, 1))
+        inner = None if owner is None else dotted(owner)
+        if inner is not None and name is not None:
+            return f"{inner}.{name}"
+    return dotted(node)
+
+
 _MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
 
 
@@ -237,10 +252,10 @@ def compares_of(node: cst.Comparison, line: int) -> Iterator[Compare]:
         right = part.comparator
         op = _operator(part.operator)
         values = _constants(right)
-        name = dotted(left)
+        name = _subject(left)
         if values is not None and name is not None:
             yield Compare(name, op, values, line)
-        elif (values := _constants(left)) is not None and (name := dotted(right)) is not None:
+        elif (values := _constants(left)) is not None and (name := _subject(right)) is not None:
             if op in _MIRRORED:
                 yield Compare(name, _MIRRORED[op], values, line)
             elif op in ("in", "not in"):

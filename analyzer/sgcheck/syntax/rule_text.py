@@ -120,7 +120,7 @@ class Slice:
     """Whole lines that are parsed on their own.
 
     `classes` is the class in whose body they stand. `head_of` is set for the head of a class
-    (decorators and `class …:`): its members are slices of their own and `end` is where it ends.
+    (decorators and `class …:`): its members are slices of their own and `end` is where it ends and `doc` its docstring.
     """
 
     first: int
@@ -129,6 +129,7 @@ class Slice:
     function: str | None = None
     head_of: str | None = None
     end: tuple[int, int] | None = None
+    doc: str | None = None
 
     @property
     def before(self) -> str:
@@ -232,7 +233,17 @@ def _cut(
             inside = _first_line(only.body[0])
             end = (last, len(lines[last - 1].encode()[: only.end_col_offset].decode()) + 1)
             head = [*only.decorator_list, *only.bases, *only.keywords]
-            yield Slice(first, inside - 1, classes, head_of=only.name, end=end), head
+            yield (
+                Slice(
+                    first,
+                    inside - 1,
+                    classes,
+                    head_of=only.name,
+                    end=end,
+                    doc=ast.get_docstring(only),
+                ),
+                head,
+            )
             yield from _cut(only.body, (only.name,), lines)
         elif isinstance(only, _FunctionNode):
             yield Slice(first, last, classes, function=".".join([*classes, only.name])), run

@@ -53,12 +53,14 @@ class Walk(Collector):
         self._in.events.clear()
         self._loops = {}
 
-    def end_of_class(self, end_line: int, end_column: int) -> None:
-        """Sets the end of the class walked last, whose members were cut off."""
+    def end_of_class(self, end_line: int, end_column: int, doc: str | None) -> None:
+        """Completes the class walked last, whose members were cut off."""
         info = self.classes[-1]
         self.statements.pop()  # the `pass` that stands for them
         span = Span(info.span.line, info.span.column, end_line, end_column)
-        self.classes[-1] = ClassInfo(info.qualname, span, info.bases, info.decorators, info.doc)
+        self.classes[-1] = ClassInfo(
+            info.qualname, span, info.bases, info.decorators, _first_line(doc)
+        )
         statement = self.statements[-1]
         self.statements[-1] = Statement(span, statement.function, statement.guards)
 

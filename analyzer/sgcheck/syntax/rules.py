@@ -125,7 +125,7 @@ def _read_slice(
         name = ".".join(piece.classes)
         guards[piece.classes] = walk.body(list(statements), spans, name, level)
         if piece.end is not None:
-            walk.end_of_class(*piece.end)
+            walk.end_of_class(*piece.end, piece.doc)
             guards[(piece.head_of or "",)] = level
     except RecursionError:
         walk.back_to(mark)
@@ -217,7 +217,7 @@ def rules_of(
     for path in order:
         try:
             source = tree.read(path)
-        except SourceError as error:
+        except (SourceError, FileNotFoundError) as error:
             found[path] = ModuleRules(path, problems=(Problem("unreadable", None, str(error)),))
             continue
         kept = store.load(source, path) if store is not None else None

@@ -1,0 +1,267 @@
+"""Two readers of one source must give the same facts on every line."""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rules_ast_facts import Fact, facts
+from sgcheck.source import Tree, open_tree
+from sgcheck.syntax.rules import ModuleRules, Rule, read_rules, rules_of
+
+RELEASES = ["0.5.9", "0.5.15", "0.5.18", "0.5.23"]
+
+
+def libcst_facts(module: ModuleRules) -> Counter[Fact]:
+    return Counter(_fact(rule) for rule in module.rules)
+
+
+def _fact(rule: Rule) -> Fact:
+    guards = tuple((g.kind, g.polarity, g.line, g.column) for g in rule.guards)
+    return rule.kind, rule.line, rule.column, rule.target, guards
+
+
+def assert_agree(text: str, module: ModuleRules) -> None:
+    assert module.problems == ()
+    other = Counter(facts(text))
+    mine = libcst_facts(module)
+    assert mine - other == Counter(), "only libcst"
+    assert other - mine == Counter(), "only ast"
+
+
+def same_code(text: str, other: str) -> bool:
+    return ast.dump(ast.parse(f"({text}\n)")) == ast.dump(ast.parse(f"({other}\n)"))
+
+
+# Generated code with known guards.
+
+NAMES = st.sampled_from(["a", "b", "self.c", "cfg.d", "e()", "f == 'g'", "not h", "i and j", "(k)"])
+VALUES = st.sampled_from(
+    ["1", "'é'", "None", "a if b else c()", "(1, 2)", "{'x': 1}", "f(a, k=g())"]
+)
+
+
+@st.composite
+def simple(draw: st.DrawFn) -> list[str]:
+    value, name = draw(VALUES), draw(NAMES)
+    return [
+        draw(
+            st.sampled_from(
+                [
+                    f"self.x = {value}",
+                    f"self.x, y = {value}, {name}",
+                    f"self.x: int = {value}",
+                    f"overrides['x'] = {value}",
+                    f"declare(args, x={value})",
+                    f"logger.warning({name})",
+                    f"os.environ['X_Y'] = {value}",
+                    f"setattr(self, 'x', {value})",
+                    f"x = {name} or {value}",
+                    f"assert {name}, {value}",
+                    f"call({name}); self.z = {value}",
+                    "pass",
+                ]
+            )
+        )
+    ]
+
+
+LEAVING = st.sampled_from([["return"], ["raise ValueError(1)"], ["sys.exit(2)"], ["return g()"]])
+
+
+def indented(body: list[str]) -> list[str]:
+    return [f"    {line}" for line in body]
+
+
+@st.composite
+def compound(draw: st.DrawFn, inner: st.SearchStrategy[list[str]]) -> list[str]:
+    test, other = draw(NAMES), draw(NAMES)
+    first, second, third = (indented(draw(inner)) for _ in range(3))
+    chain = [f"if {test}:", *first]
+    match draw(st.integers(0, 8)):
+        case 0:
+            return chain
+        case 1:
+            return [*chain, f"elif {other}:", *second, "else:", *third]
+        case 2:
+            return [*chain, "else:", *second]
+        case 3:
+            return [
+                f"for i in {test}:",
+                *first,
+                *(["else:", *second] if draw(st.booleans()) else []),
+            ]
+        case 4:
+            return [f"while {test}:", *first]
+        case 5:
+            return ["try:", *first, "except E as e:", *second, "finally:", *third]
+        case 6:
+            return ["try:", *first, f"except ({test}, F):", *second, "else:", *third]
+        case 7:
+            return [f"with {test} as p, q():", *first]
+        case _:
+            guard = f" if {other}" if draw(st.booleans()) else ""
+            return [
+                f"match {test}:",
+                f"    case [1, r]{guard}:",
+                *indented(first),
+                "    case _:",
+            ] + (indented(second))
+
+
+def blocks(inner: st.SearchStrategy[list[str]]) -> st.SearchStrategy[list[str]]:
+    parts = st.lists(st.one_of(simple(), compound(inner), LEAVING), min_size=1, max_size=3)
+    return parts.map(lambda found: [line for part in found for line in part])
+
+
+BLOCKS = st.recursive(simple(), blocks, max_leaves=12)
+
+
+@given(st.lists(BLOCKS, min_size=1, max_size=3), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_generated_code(bodies: list[list[str]], in_class: bool) -> None:
+    lines: list[str] = []
+    for number, body in enumerate(bodies):
+        lines += [f"def f{number}(self, x=g()):", *indented(body), ""]
+    if in_class:
+        lines = ["class A(B):", *indented(lines), "", "z = 1"]
+    text = "\n".join(lines) + "\n"
+    module = read_rules(text, "x.py")
+    assert_agree(text, module)
+    for rule in module.rules:
+        for guard in rule.guards:
+            assert guard.kind == "early-exit" or guard.text.split()[0] in (text), guard
+
+
+@given(st.lists(NAMES, min_size=1, max_size=6), st.lists(st.booleans(), min_size=6, max_size=6))
+@settings(max_examples=40, deadline=None)
+def test_nested_conditions_come_back_in_order(tests: list[str], taken: list[bool]) -> None:
+    lines = ["def f(self):"]
+    for depth, (test, into) in enumerate(zip(tests, taken, strict=False)):
+        indent = "    " * (depth + 1)
+        lines += [f"{indent}if {test}:"] + ([] if into else [f"{indent}    pass", f"{indent}else:"])
+    lines.append("    " * (len(tests) + 1) + "self.x = 1")
+    (rule,) = (r for r in read_rules("\n".join(lines) + "\n", "x.py").rules if r.kind == "write")
+    assert [(g.text.strip("()") if g.text == "(k)" else g.text) for g in rule.guards] == [
+        "k" if test == "(k)" else test for test in tests
+    ]
+    assert [g.polarity for g in rule.guards] == taken[: len(tests)]
+
+
+def test_the_other_reader_can_disagree() -> None:
+    text = "def f(self):\n    if a: self.x = 1\n"
+    moved = "def f(self):\n    self.x = 1\n    if a: pass\n"
+    with pytest.raises(AssertionError):
+        assert_agree(text, read_rules(moved, "x.py"))
+
+
+# Real releases.
+
+
+@pytest.fixture(scope="module", params=RELEASES)
+def release(request: pytest.FixtureRequest) -> Tree:
+    return open_tree(str(request.param))
+
+
+def resolution_files(tree: Tree) -> list[str]:
+    """Where a release writes its decisions."""
+    found = ["sglang/srt/server_args.py", "sglang/srt/environ.py"]
+    folders = ["sglang/srt/arg_groups"]
+    while folders:
+        folder = folders.pop()
+        for name in tree.listdir(folder) if tree.exists(folder) else []:
+            place = f"{folder}/{name}"
+            if name.endswith(".py"):
+                found.append(place)
+            elif not name.endswith((".pyi", ".md", ".json", ".txt")):
+                folders.append(place)
+    return found
+
+
+@pytest.mark.release
+def test_readers_agree_on_every_line_of_a_release(release: Tree) -> None:
+    files = resolution_files(release)
+    modules = rules_of(release, files, cache=False)
+    for path in files:
+        assert_agree(release.read(path).decode(), modules[path])
+
+
+@pytest.mark.release
+def test_every_assignment_that_a_text_search_finds_is_a_rule(release: Tree) -> None:
+    files = resolution_files(release)
+    modules = rules_of(release, files, cache=False)
+    fields = {
+        rule.target
+        for module in modules.values()
+        for rule in module.rules
+        if rule.kind == "default" and rule.form == ":"
+    }
+    assert len(fields) > 300
+    search = re.compile(r"\b(?:self|server_args|args)\.(\w+)\s*(?::[^=]*)?(?:[+\-*/|&]?=)(?!=)")
+    missed = []
+    for path, module in modules.items():
+        strings = _lines_in_strings(release.read(path).decode())
+        known = {(r.line, r.target) for r in module.rules if r.kind == "write"}
+        for number, line in enumerate(release.read(path).decode().split("\n"), 1):
+            if line.lstrip().startswith("#") or number in strings:
+                continue
+            missed += [
+                (path, number, field)
+                for field in search.findall(line)
+                if field in fields and (number, field) not in known
+            ]
+    assert missed == []
+
+
+@pytest.mark.release
+def test_every_declaration_that_a_text_search_finds_is_a_rule(release: Tree) -> None:
+    item = re.compile(r"""^\s*\w+\[(['"])(\w+)\1\] = """)
+    call = re.compile(r"\bdeclare_(?:late_)?resolution\(\s*$|\bdeclare_(?:late_)?resolution\([a-z]")
+    files = [path for path in resolution_files(release) if "arg_groups" in path]
+    for path, module in rules_of(release, files, cache=False).items():
+        declared = {(r.line, r.target) for r in module.rules if r.kind == "declare"}
+        callers = {r.line for r in module.rules if r.kind == "call"}
+        for number, line in enumerate(release.read(path).decode().split("\n"), 1):
+            if found := item.match(line):
+                assert (number, found.group(2)) in declared, (path, number)
+            if call.search(line) and not line.lstrip().startswith(("#", "def ")):
+                assert number in callers, (path, number)
+
+
+@pytest.mark.release
+def test_guard_texts_are_the_same_code(release: Tree) -> None:
+    path = "sglang/srt/server_args.py"
+    text = release.read(path).decode()
+    (module,) = rules_of(release, [path], cache=False).values()
+    lines = text.split("\n")
+    guards = {g for r in module.rules for g in r.guards if g.kind in ("if", "elif", "while")}
+    assert guards
+    for guard in guards:
+        span = guard.span
+        found = lines[span.line - 1 : span.end_line]
+        found[-1] = found[-1][: span.end_column - 1]
+        found[0] = found[0][span.column - 1 :]
+        assert same_code(guard.text, "\n".join(found)), guard
+        assert "\n" not in guard.text or '"""' in guard.text
+
+
+def _lines_in_strings(text: str) -> set[int]:
+    """Lines inside of string literals that take several lines."""
+    found: set[int] = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Constant | ast.JoinedStr) and isinstance(
+            getattr(node, "value", ""), str
+        ):
+            found.update(range(node.lineno, (node.end_lineno or 0) + 1))
+            if node.lineno == node.end_lineno:
+                found.discard(node.lineno)
+    return found
+
+
+def test_lines_in_strings_are_found() -> None:
+    assert _lines_in_strings(textwrap.dedent("x = '''\na\n'''\ny = 'b'\n")) == {1, 2, 3}
