@@ -8,8 +8,9 @@ from collections.abc import Callable
 from types import FrameType, ModuleType
 from typing import Any
 
-from sgcheck.interp import guards
+from sgcheck.interp import guards, natives
 from sgcheck.interp.runtime import RUNTIME as R
+from sgcheck.resolve.resolution import Reason
 from sgcheck.syntax.names import guard
 from sgcheck.values.signals import Escape, Refused
 from sgcheck.values.unknown import ASK, Unknown
@@ -97,7 +98,13 @@ def _isinstance(obj: Any, cls: Any) -> Any:
     if isinstance(obj, Unknown) or isinstance(cls, Unknown):
         value = obj if isinstance(obj, Unknown) else cls
         return ASK[-1].call(Unknown(value.reason, "isinstance"), (isinstance, obj, cls), {})
-    if type(cls) is tuple:
+    if type(cls) is not tuple:
+        if isinstance(cls, type) and cls.__dict__.get("_unmodelled") and not _certainly_plain(obj):
+            if isinstance(obj, cls):
+                return True
+            unknown = Unknown(Reason(f"not-modelled({cls.__module__}.{cls.__name__})"), "isinstance")
+            return ASK[-1].call(unknown, (isinstance, obj, cls), {})
+    else:
         known = tuple(c for c in cls if not isinstance(c, Unknown))
         if len(known) != len(cls):
             if isinstance(obj, known):
@@ -107,6 +114,12 @@ def _isinstance(obj: Any, cls: Any) -> Any:
                 Unknown(unknown.reason, "isinstance"), (isinstance, obj, unknown), {}
             )
     return isinstance(obj, cls)
+
+
+def _certainly_plain(obj: Any) -> bool:
+    """An object whose class is known not to derive from a class of some other package."""
+    kind = type(obj)
+    return kind.__module__ == "builtins" or natives.is_tree_class(kind)
 
 
 def _issubclass(obj: Any, cls: Any) -> Any:

@@ -213,6 +213,22 @@ def display(value: dict[Any, Any]) -> dict[Any, Any]:
     return value
 
 
+def keyed_display(keys: tuple[Any, ...], values: tuple[Any, ...]) -> Any:
+    """A dictionary display with computed keys; a key that is not known makes the whole unknown."""
+    for key in keys:
+        if isinstance(key, Unknown):
+            return Unknown(key.reason, "{}")
+    return display(dict(zip(keys, values, strict=True)))
+
+
+def set_display(elements: tuple[Any, ...]) -> Any:
+    """A set display; an element that is not known makes the whole unknown."""
+    for element in elements:
+        if isinstance(element, Unknown):
+            return Unknown(element.reason, "{}")
+    return set(elements)
+
+
 # -- calls -------------------------------------------------------------------------
 
 
@@ -555,6 +571,7 @@ GUARDS: dict[str, Any] = {
     "L": Lazy,
     "F": force,
     "X": EngineSignal,
+    "AE": AssertionError,
     "t": tick,
     "a": attribute,
     "sa": set_attribute,
@@ -566,6 +583,8 @@ GUARDS: dict[str, Any] = {
     "di": del_item,
     "slice": slice,
     "d": display,
+    "dk": keyed_display,
+    "set": set_display,
     "c": call,
     "m": method,
     "in": contains,

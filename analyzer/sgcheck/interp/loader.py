@@ -15,7 +15,10 @@ from sgcheck.interp.guards import Lazy, force
 from sgcheck.interp.natives import TREE_ROOTS
 from sgcheck.interp.runtime import RUNTIME as R
 from sgcheck.syntax.cache import CodeCache
+from sgcheck.resolve.resolution import Reason
 from sgcheck.syntax.names import guard
+from sgcheck.syntax.translate import TranslationRefused, translate
+from sgcheck.values.signals import Escape
 
 
 class World(Protocol):
@@ -151,6 +154,20 @@ class Loader:
             package = ModuleType.__getattribute__(self.modules[parent], "__dict__")
             if type(package.get(child)) is not Lazy:
                 package[child] = module
+        return module
+
+    def run_source(self, name: str, path: str, source: bytes) -> TreeModule:
+        """Run a single module that is not the tree's (a checkpoint's own code), under guard."""
+        TREE_ROOTS.add(name.split(".")[0])
+        try:
+            code = compile(translate(source, name, path, is_package=False, eager=True), path, "exec", dont_inherit=True)
+        except (SyntaxError, ValueError, RecursionError, TranslationRefused) as problem:
+            raise Escape(Reason("source-unreadable", path, getattr(problem, "lineno", None), str(problem))) from None
+        module = TreeModule(name)
+        space = ModuleType.__getattribute__(module, "__dict__")
+        space["__builtins__"] = self.builtins
+        space["__package__"] = name.rpartition(".")[0]
+        self._run(name, code, space)
         return module
 
     def _run(self, name: str, code: CodeType, space: dict[str, Any]) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from sgcheck.world.model_facts import ModelFacts
+from sgcheck.errors import UsageError
+from sgcheck.world.model_facts import CONFIG, ModelFacts, load_model
 from sgcheck.world.target import TargetSpec
 
 
@@ -20,3 +22,55 @@ class Launch:
     env: Mapping[str, str | None] = field(default_factory=dict)
     target: TargetSpec = None  # type: ignore[assignment]
     model: ModelFacts = None  # type: ignore[assignment]
+    folders: Mapping[str, ModelFacts] = field(default_factory=dict)
+    """Further model folders that the arguments name (a draft model, say), by the text in `argv`."""
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    """Other files that the arguments name (`--config FILE`), by the text in `argv`."""
+
+
+def named_folders(argv: Sequence[str], root: Path | None = None) -> dict[str, ModelFacts]:
+    """Model folders on disk (or bundled profiles) that words of `argv` name.
+
+    A word that names neither is left out: it may be anything. Raises UsageError for a folder whose
+    configuration cannot be read.
+    """
+    found: dict[str, ModelFacts] = {}
+    for word in argv:
+        text = word.partition("=")[2] if word.startswith("--") else word
+        if not text or text in found or text.startswith("-") or len(text) > 1024 or "\0" in text:
+            continue
+        try:
+            path = (root or Path()) / text
+            is_model = (path / CONFIG).is_file()
+        except (OSError, ValueError):
+            continue
+        if is_model:
+            found[text] = load_model(text, root=root, profiles=False)
+        elif "/" in text or "-" in text:
+            try:
+                profile = load_model(text, root=root)
+            except UsageError:
+                continue
+            if profile.source == "profile":
+                found[text] = profile
+    return found
+
+
+def named_files(argv: Sequence[str], flags: Sequence[str] = ("--config",)) -> dict[str, bytes]:
+    """Content of files that the given flags name. A file that cannot be read raises UsageError."""
+    found: dict[str, bytes] = {}
+    for index, word in enumerate(argv):
+        name, _, value = word.partition("=")
+        if name not in flags:
+            continue
+        text = value or (argv[index + 1] if index + 1 < len(argv) else "")
+        if not text:
+            continue
+        try:
+            data = Path(text).read_bytes()
+        except OSError as error:
+            raise UsageError(f"{name} {text}: {error.strerror or error}; give a file that can be read.") from None
+        if len(data) > 5_000_000:
+            raise UsageError(f"{name} {text}: {len(data)} bytes are too many for a configuration file.")
+        found[text] = data
+    return found

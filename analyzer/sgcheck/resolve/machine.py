@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from sgcheck.interp.interpreter import Interpreter
+from sgcheck.resolve.resolution import Reason
 from sgcheck.syntax.cache import CodeCache
+from sgcheck.values.signals import Escape
 from sgcheck.world.facade import Facade
 from sgcheck.world.target import TargetSpec
 from sgcheck.world.world import Packages, World
@@ -38,6 +40,10 @@ class Machine:
         wanted = launch_environment(env)
         return all(wanted.get(name) == value for name, value in self.world.environ.reads.items())
 
+    def env_for(self, launch: Any) -> dict[str, str]:
+        """The environment at the start of a launch."""
+        return launch_environment(launch.env)
+
     def _transformers(self, world: World) -> Mapping[str, Any]:
         from sgcheck.world import transformers
         from sgcheck.world.torch_ import DTYPES, dtype
@@ -49,7 +55,20 @@ class Machine:
             dtype_of=lambda name: _dtype(DTYPES, name),
             is_dtype=lambda value: isinstance(value, dtype),
             get_logger=logging.getLogger,
+            remote_code=self._remote_code,
         )
+
+    def _remote_code(self, folder: str, file: str, name: str) -> type:
+        """The configuration class that a checkpoint brings along, run under the same guards."""
+        try:
+            source = self.world.files.read(f"{folder}/{file}")
+        except OSError:
+            source = None
+        if source is None:
+            raise Escape(Reason(f"not-modelled(remote-code {file}:{name})", detail=folder))
+        module = self.interpreter.loader.run_source(f"transformers_modules.{file.removesuffix('.py')}", file, source)
+        found: type = getattr(module, name)
+        return found
 
 
 def _dtype(dtypes: Mapping[str, Any], name: str) -> Any:

@@ -16,6 +16,7 @@ import msgspec
 
 from sgcheck.resolve.resolution import Reason
 from sgcheck.resolve.trace import Trace
+from sgcheck.syntax.names import PREFIX, guard
 from sgcheck.values.signals import EngineSignal
 from sgcheck.values.unknown import Unknown, find_unknown
 from sgcheck.world.packages_ import struct_fields
@@ -75,8 +76,10 @@ def innermost(trace: TracebackType | None) -> tuple[str | None, int | None, str 
     while trace is not None:
         code = trace.tb_frame.f_code
         space = trace.tb_frame.f_globals.get("__builtins__")
-        if isinstance(space, dict) and "ʒc" in space and not code.co_filename.startswith("<"):
-            found = (code.co_filename, trace.tb_lineno, code.co_qualname)
+        if isinstance(space, dict) and guard("c") in space and not code.co_filename.startswith("<"):
+            added = code.co_name == "<lambda>" and code.co_varnames[:1] == (PREFIX,)
+            function = found[2] if added else code.co_qualname
+            found = (code.co_filename, trace.tb_lineno, function)
         trace = trace.tb_next
     return found
 

@@ -21,7 +21,7 @@ from sgcheck.syntax.names import (
     guard,
 )
 
-VERSION = 1
+VERSION = 3
 """Raised whenever translated code changes: part of the cache key."""
 
 _BINARY_GUARDS = {
@@ -81,6 +81,17 @@ def _is_docstring(statement: ast.stmt) -> bool:
         and isinstance(statement.value, ast.Constant)
         and isinstance(statement.value.value, str)
     )
+
+
+def _assertion_place(test: ast.expr) -> ast.expr | None:
+    """The comparison whose line CPython 3.11 gives to a failing `assert`, if there is one."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return _assertion_place(test.operand)
+    if isinstance(test, ast.BoolOp | ast.IfExp):
+        parts = test.values if isinstance(test, ast.BoolOp) else [test.test, test.body, test.orelse]
+        places = [place for part in parts if (place := _assertion_place(part)) is not None]
+        return places[-1] if places else None
+    return test if isinstance(test, ast.Compare) else None
 
 
 class Translator(ast.NodeTransformer):
@@ -322,7 +333,11 @@ class Translator(ast.NodeTransformer):
         )
 
     def _thunk(self, body: ast.expr) -> ast.Lambda:
-        nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+        # The parameter marks a lambda that the source does not have.
+        marker = self._at(ast.arg(PREFIX), body)
+        nothing = ast.arguments(
+            posonlyargs=[], args=[marker], kwonlyargs=[], kw_defaults=[], defaults=[self._text(None, body)]
+        )
         return self._at(ast.Lambda(nothing, body), body)
 
     def _may_be_delayed(self, node: ast.expr) -> bool:
@@ -409,9 +424,19 @@ class Translator(ast.NodeTransformer):
         )
         node.keys = [self.visit(k) if k is not None else None for k in node.keys]
         node.values = [self.visit(v) for v in node.values]
+        if any(k is not None and not isinstance(k, ast.Constant) for k in node.keys) and None not in node.keys:
+            keys = self._at(ast.Tuple([k for k in node.keys if k is not None], ast.Load()), node)
+            values = self._at(ast.Tuple(node.values, ast.Load()), node)
+            return self._guard("dk", node, keys, values)
         if named and self._function_depth():
             return self._guard("d", node, node)
         return node
+
+    def visit_Set(self, node: ast.Set) -> ast.expr:
+        elements = [self.visit(e) for e in node.elts]
+        if all(isinstance(e, ast.Constant) for e in elements):
+            return node
+        return self._guard("set", node, self._at(ast.Tuple(elements, ast.Load()), node))
 
     # -- functions and classes -----------------------------------------------------
 
@@ -659,10 +684,13 @@ class Translator(ast.NodeTransformer):
         return node
 
     def visit_Assert(self, node: ast.Assert) -> ast.stmt:
-        node.test = self._test(node.test)
-        if node.msg is not None:
-            node.msg = self.visit(node.msg)
-        return node
+        """`if not test: raise AssertionError(message)`, at the line that CPython 3.11 reports."""
+        place = _assertion_place(node.test) or node
+        test = self._test(node.test)
+        message = [self.visit(node.msg)] if node.msg is not None else []
+        error = self._at(ast.Call(self._load("AE", place), message, []), place)
+        fail = self._at(ast.Raise(error, None), place)
+        return self._at(ast.If(self._at(ast.UnaryOp(ast.Not(), test), node.test), [fail], []), node)
 
     def _tick(self, at: ast.stmt) -> ast.stmt:
         return self._at(ast.Expr(self._guard("t", at)), at)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABCMeta
 from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any
@@ -29,10 +30,106 @@ class Facade(ModuleType):
             or name in self.__dict__.get("_missing", ())
         ):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        if name[0].isupper() and not name.isupper():
+            value = self.__dict__[name] = unmodelled_class(f"{self.__name__}.{name}")
+            return value
+        if name.islower() and not name.startswith(_FLAG_PREFIXES):
+            made = self.__dict__[name] = ForeignObject(f"{self.__name__}.{name}")
+            return made
         return not_modelled(f"{self.__name__}.{name}")
 
     def __repr__(self) -> str:
         return f"<module {self.__name__!r}>"
+
+
+_FLAG_PREFIXES = ("is_", "has_", "use_", "enable_", "disable_", "_")
+
+
+class ForeignObject:
+    """A function or module that an installed package offers: it is there; nothing else is known.
+
+    Names in lower case only: constants and flags (`HAS_X`, `is_y`) stay unknown.
+    """
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    @property
+    def __name__(self) -> str:
+        return self._name.rpartition(".")[2]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return not_modelled(f"{self._name}()")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return not_modelled(f"{self._name}.{name}")
+
+    def __repr__(self) -> str:
+        return f"<{self._name}>"
+
+
+class LazyFacade(Facade):
+    """A facade over a mapping whose values are made when they are asked for.
+
+    `all_names` of the mapping are the names of the real module: one that is in there but not in the
+    mapping is not modelled, any other does not exist.
+    """
+
+    def __init__(self, name: str, names: Any, submodule: Callable[[str], Any]) -> None:
+        super().__init__(name, {})
+        self.__dict__["_names"] = names
+        self.__dict__["_submodule"] = submodule
+
+    def __getattr__(self, name: str) -> Any:
+        names = self.__dict__["_names"]
+        if name in names:
+            value = self.__dict__[name] = names[name]
+            return value
+        module = self.__dict__["_submodule"](f"{self.__name__}.{name}")
+        if module is not None:
+            self.__dict__[name] = module
+            return module
+        if name in names.all_names:
+            return not_modelled(f"{self.__name__}.{name}")
+        raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+
+
+class UnmodelledMeta(ABCMeta):
+    """Classes of other packages that nobody modelled: they can be named, not used."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        if cls.__dict__.get("_unmodelled"):
+            return not_modelled(f"{cls.__module__}.{cls.__name__}()")
+        return super().__call__(*args, **kwargs)
+
+    def __getattr__(cls, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return not_modelled(f"{cls.__module__}.{cls.__name__}.{name}")
+
+
+def _instance_attribute(self: Any, name: str) -> Any:
+    if name.startswith("_"):
+        raise AttributeError(name)
+    return not_modelled(f"{type(self).__name__}.{name}")
+
+
+def unmodelled_class(what: str) -> type:
+    """A class known by name only. The tree may subclass it and use it in annotations."""
+    module, _, name = what.rpartition(".")
+    names = {
+        "__module__": module,
+        "_unmodelled": True,
+        "__init__": lambda self, *a, **k: None,
+        "__init_subclass__": classmethod(lambda cls, **k: None),
+        "__getattr__": _instance_attribute,
+        "__class_getitem__": classmethod(lambda cls, item: cls),
+    }
+    return UnmodelledMeta(name, (), names)
 
 
 def not_modelled(what: str) -> Unknown:

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from sgcheck.values.unknown import Unknown
-from sgcheck.world.facade import Facade, not_modelled
+from sgcheck.world.facade import Facade, ForeignObject, not_modelled
 from sgcheck.world.target import TargetSpec
 
 _DTYPES = {
@@ -110,6 +110,36 @@ class _NoGrad:
 
     def __exit__(self, *exc: Any) -> bool:
         return False
+
+
+class _OpNamespace:
+    """`torch.ops.<namespace>`: the operators that were registered there."""
+
+    def __init__(self, name: str, complete: bool) -> None:
+        self.__dict__["_name"], self.__dict__["_complete"] = name, complete
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or self._complete:
+            raise AttributeError(f"'_OpNamespace' '{self._name}' object has no attribute '{name}'")
+        return not_modelled(f"torch.ops.{self._name}.{name}")
+
+
+class _Ops:
+    """`torch.ops`. The tree's own namespace holds what it registers; no other kernel has CPU operators here."""
+
+    def __init__(self) -> None:
+        self.__dict__["_spaces"] = {}
+
+    def __getattr__(self, name: str) -> _OpNamespace:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        spaces: dict[str, _OpNamespace] = self.__dict__["_spaces"]
+        if name not in spaces:
+            spaces[name] = _OpNamespace(name, name in ("sglang", "sgl_kernel"))
+        return spaces[name]
+
+    def register(self, namespace: str, operator: str) -> None:
+        getattr(self, namespace).__dict__.setdefault(operator, ForeignObject(f"torch.ops.{namespace}.{operator}"))
 
 
 class CudaState:
@@ -216,12 +246,8 @@ def build(target: TargetSpec, version: str) -> dict[str, Facade]:
         {"Module": module, "ModuleList": _placeholder("ModuleList"), "Parameter": parameter.Parameter, "functional": nn_functional,
          "parameter": parameter, "init": nn_init, **{n: type(n, (module,), {"__module__": "torch.nn"}) for n in ("Linear", "Embedding", "LayerNorm", "Sequential", "Identity", "Conv1d", "Conv2d", "Conv3d", "GELU", "SiLU", "ReLU")}},
     )  # fmt: skip
-    library = Facade(
-        "torch.library",
-        {"Library": lambda *a, **k: _LibraryFragment(), "custom_op": _identity_decorator, "register_fake": _identity_decorator,
-         "impl": lambda *a, **k: _identity_decorator, "define": lambda *a, **k: None, "infer_schema": lambda *a, **k: "",
-         "register_kernel": _identity_decorator, "impl_abstract": _identity_decorator, "wrap_triton": lambda f: f, "triton_op": _identity_decorator},
-    )  # fmt: skip
+    ops = _Ops()
+    library = _library(ops)
     compiler = Facade("torch.compiler", {"disable": _identity_decorator, "is_compiling": lambda: False})
     process_group = _placeholder("ProcessGroup")
     distributed = Facade(
@@ -231,8 +257,6 @@ def build(target: TargetSpec, version: str) -> dict[str, Facade]:
          "Store": _placeholder("Store"), "TCPStore": _placeholder("TCPStore")},
     )  # fmt: skip
     cuda = Facade("torch.cuda", _cuda(target))
-    # The CUDA build of the kernels registers no operator for CPUs.
-    ops = Facade("torch.ops", {"sgl_kernel": Facade("torch.ops.sgl_kernel", {}, closed=True)})
     backends = Facade(
         "torch.backends",
         {"cudnn": Facade("torch.backends.cudnn", {"version": lambda: target.cudnn, "is_available": lambda: True, "enabled": True}),
@@ -275,12 +299,41 @@ def build(target: TargetSpec, version: str) -> dict[str, Facade]:
 
 
 class _LibraryFragment:
-    """`torch.library.Library`: registrations have no effect on a resolution."""
+    """`torch.library.Library`: defining an operator makes it an attribute of `torch.ops`."""
 
-    def define(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, ops: _Ops, namespace: str) -> None:
+        self._ops, self.ns = ops, namespace
+
+    def define(self, schema: str, *args: Any, **kwargs: Any) -> str:
+        name = schema.split("(")[0].strip()
+        self._ops.register(self.ns, name.rpartition("::")[2])
+        return name
+
+    def impl(self, *args: Any, **kwargs: Any) -> None:
         return None
 
-    impl = fallback = _register_fake = define
+    fallback = _register_fake = impl
 
 
-_ = (Unknown, not_modelled)
+def _library(ops: _Ops) -> Facade:
+    def register(qualified: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(qualified, str) and "::" in qualified:
+            namespace, _, name = qualified.partition("::")
+            ops.register(namespace, name.split("(")[0])
+        return _identity_decorator(*args, **kwargs)
+
+    return Facade(
+        "torch.library",
+        {
+            "Library": lambda namespace, *a, **k: _LibraryFragment(ops, namespace),
+            "custom_op": register,
+            "triton_op": register,
+            "define": register,
+            "register_fake": lambda *a, **k: _identity_decorator(*a[1:]),
+            "register_kernel": lambda *a, **k: _identity_decorator(*a[2:]),
+            "impl_abstract": lambda *a, **k: _identity_decorator(*a[1:]),
+            "impl": lambda *a, **k: _identity_decorator,
+            "infer_schema": lambda *a, **k: "() -> ()",
+            "wrap_triton": lambda f: f,
+        },
+    )

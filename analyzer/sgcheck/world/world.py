@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+from sgcheck.resolve.resolution import Reason
+from sgcheck.values.signals import Escape
 from sgcheck.world import packages_, torch_
-from sgcheck.world.facade import Facade
+from sgcheck.world.facade import Facade, LazyFacade
 from sgcheck.world.files import Files
 from sgcheck.world.stdlib import argparse_, dataclasses_, files_, functools_, language, logging_, pure, system
 from sgcheck.world.stdlib.environment import Environ
@@ -24,7 +26,9 @@ STANDARD_UNMODELLED = frozenset(
 class Packages(Protocol):
     """What is installed beside SGLang."""
 
-    def has_module(self, top: str) -> bool: ...
+    def has_module(self, top: str) -> bool | None: ...
+
+    def has_dist(self, dist: str) -> bool | None: ...
 
     def version(self, dist: str) -> str | None: ...
 
@@ -39,7 +43,7 @@ class World:
         env: Mapping[str, str],
         *,
         torch_version: str,
-        transformers: Callable[[World], Mapping[str, dict[str, Any]]] | None = None,
+        transformers: Callable[[World], Mapping[str, Any]] | None = None,
     ) -> None:
         self.target = target
         self.packages = packages
@@ -49,7 +53,7 @@ class World:
         self.argv = ["sglang.launch_server"]
         self._torch_version = torch_version
         self._transformers = transformers
-        self._transformers_modules: Mapping[str, dict[str, Any]] | None = None
+        self._transformers_modules: Mapping[str, Any] | None = None
         self._ready: dict[str, Any] = {}
 
     def attach(self, load: Callable[[str], Any], loaded: dict[str, Any], evaluate: Any, modules: dict[str, Any]) -> None:
@@ -72,6 +76,25 @@ class World:
         ready["shutil"].__dict__["which"] = lambda name, *a, **k: f"/usr/bin/{name}" if name == "nvidia-smi" else None
         self._ready = ready
 
+    def enter(self, launch: Any, env: Mapping[str, str], argv: list[str]) -> None:
+        """Begin a launch (inside a session): its environment, its arguments, its files."""
+        from sgcheck.interp.runtime import RUNTIME
+
+        journal = RUNTIME.journal
+        assert journal is not None
+        for container in (self.environ.content, self.argv, self.files.content, self.files.folders, self.log.records):
+            journal.container(container)
+        self.environ.content.clear()
+        self.environ.content.update(env)
+        self.argv[1:] = argv
+        self.log.records.clear()
+        if launch.model.path is not None:
+            self.files.mount(launch.model.path, launch.model.files, launch.model.listing)
+        for path, facts in launch.folders.items():
+            self.files.mount(path, facts.files, facts.listing)
+        for path, data in launch.files.items():
+            self.files.write(path, data)
+
     # -- modules -------------------------------------------------------------------
 
     def import_module(self, name: str) -> Any:
@@ -88,7 +111,10 @@ class World:
         if module is None and top in ("transformers", "huggingface_hub"):
             module = self._transformers_module(name)
         if module is None:
-            if not self._present(name):
+            present = self._present(name)
+            if present is None:
+                raise Escape(Reason(f"package-not-known({top})"))
+            if not present:
                 raise ModuleNotFoundError(f"No module named {top!r}", name=top)
             module = Facade(name, {})
         self._ready[name] = module
@@ -104,20 +130,27 @@ class World:
             return None
         if self._transformers_modules is None:
             self._transformers_modules = self._transformers(self)
-        names = self._transformers_modules.get(name)
-        return Facade(name, dict(names)) if names is not None else None
+        if name not in self._transformers_modules:
+            return None
+        names = self._transformers_modules[name]
+        if names is None:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        modules = self._transformers_modules
+        return LazyFacade(name, names, lambda full: self.import_module(full) if modules.get(full) is not None else None)
 
     # -- what is installed ---------------------------------------------------------
 
-    def _present(self, name: str) -> bool:
+    def _present(self, name: str) -> bool | None:
         top = name.split(".")[0]
         return top in self._ready or top in pure.PURE or top in STANDARD_UNMODELLED or self.packages.has_module(top)
 
     def _version(self, dist: str) -> str:
         found = self.packages.version(dist)
-        if found is None:
+        if found is not None:
+            return found
+        if self.packages.has_dist(dist) is False:
             raise LookupError(dist)
-        return found
+        raise Escape(Reason(f"package-version-not-known({dist})"))
 
     def _run_command(self, words: list[str]) -> tuple[int, str]:
         """`nvidia-smi` answers memory and capability; other programs are not there."""

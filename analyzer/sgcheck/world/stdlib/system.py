@@ -15,6 +15,8 @@ from sgcheck.world.facade import Facade, nondeterministic, not_modelled
 from sgcheck.world.files import CWD, HOME, Files
 from sgcheck.world.stdlib.environment import Environ
 
+PROCESS_ID = 419021739
+"""Stands for a process id. A field that holds these digits is nondeterministic (see `resolve/plain`)."""
 PYTHON_VERSION = (3, 12, 3, "final", 0)
 
 
@@ -59,8 +61,8 @@ def build_os(environ: Environ, files: Files, path: Facade, cpu_count: int | None
             "remove": files.remove,
             "unlink": files.remove,
             "getcwd": lambda: CWD,
-            "getpid": lambda: nondeterministic("process id"),
-            "getppid": lambda: nondeterministic("process id"),
+            "getpid": lambda: PROCESS_ID,
+            "getppid": lambda: PROCESS_ID,
             "cpu_count": lambda: cpu_count if cpu_count is not None else Unknown(Reason("host-not-modelled", detail="CPU count")),
             "sched_getaffinity": lambda pid: Unknown(Reason("host-not-modelled", detail="CPU affinity")),
             "urandom": lambda n: nondeterministic("random bytes"),
@@ -188,7 +190,7 @@ def build_subprocess(run_command: Callable[[list[str]], tuple[int, str]]) -> Fac
     )  # fmt: skip
 
 
-def build_importlib(load: Callable[[str], Any], present: Callable[[str], bool], version: Callable[[str], str], loaded: dict[str, Any]) -> dict[str, Facade]:
+def build_importlib(load: Callable[[str], Any], present: Callable[[str], bool | None], version: Callable[[str], str], loaded: dict[str, Any]) -> dict[str, Facade]:
     """`importlib` and its parts."""
 
     def import_module(name: Any, package: Any = None) -> Any:
@@ -203,7 +205,10 @@ def build_importlib(load: Callable[[str], Any], present: Callable[[str], bool], 
     def find_spec(name: Any, package: Any = None) -> Any:
         if isinstance(name, Unknown):
             raise Escape(name.reason)
-        return SimpleNamespace(name=name, origin=None, loader=None, submodule_search_locations=[]) if present(name) else None
+        there = present(name)
+        if there is None:
+            raise Escape(Reason(f"package-not-known({name.split('.')[0]})"))
+        return SimpleNamespace(name=name, origin=None, loader=None, submodule_search_locations=[]) if there else None
 
     class PackageNotFoundError(ModuleNotFoundError):
         __module__ = "importlib.metadata"
