@@ -8,7 +8,6 @@ libcst reader must give too: `(kind, line, column, target, guards)` with each gu
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 GuardFact = tuple[str, bool, int, int]
@@ -258,8 +257,8 @@ class AstFacts:
                 self.target(node.target, node.target, None, g)
             case ast.Call():
                 self.expr(node.func, g)
-                for child in [*node.args, *(k.value for k in node.keywords)]:
-                    self.expr(child, g)
+                for argument in [*node.args, *(k.value for k in node.keywords)]:
+                    self.expr(argument, g)
                 self.call(node, g, node is statement)
             case ast.arguments():
                 for part in _parameter_exprs(node):
@@ -418,10 +417,3 @@ def facts(text: str) -> list[Fact]:
     reader = AstFacts(text)
     reader.block(ast.parse(text).body, [])
     return sorted(reader.facts, key=repr)
-
-
-def guards_text(text: str) -> Iterator[str]:
-    """Conditions of `if` and `while` as `ast` prints them, for comparing texts."""
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.If | ast.While):
-            yield ast.unparse(node.test)

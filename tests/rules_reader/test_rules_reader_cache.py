@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from sgcheck.source import Tree, memory_tree
 from sgcheck.syntax import rule_cache, rule_pool, rules
 from sgcheck.syntax.rules import ModuleRules, read_rules, rules_of

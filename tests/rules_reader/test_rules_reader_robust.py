@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from sgcheck.syntax.rule_text import MAX_DEPTH, fold
 from sgcheck.syntax.rules import Rule, read_rules
 
@@ -116,7 +117,7 @@ def test_long_chain_of_branches() -> None:
 
 
 def test_one_very_long_line() -> None:
-    text = "self.x = [" + "'aaaaaaaa', " * 100_000 + "]; self.y = 1\n"
+    text = "self.x = [" + f"'{'a' * 100}', " * 10_000 + "]; self.y = 1\n"
     first, second = writes(text)
     assert second.column == len(text) - len("self.y = 1\n") + 1
     assert first.value is not None

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from textwrap import dedent
 
 import pytest
+
 from sgcheck.syntax.rules import ModuleRules, Rule, RuleKind, field_rules, guards_at, read_rules
 
 

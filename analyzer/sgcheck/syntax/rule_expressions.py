@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cache
+from typing import Any
 
 import libcst as cst
 
@@ -13,7 +15,7 @@ from sgcheck.syntax.rule_spans import Offsets, Spans
 from sgcheck.syntax.rule_text import SourceText
 
 Guards = tuple[Guard, ...]
-_COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.GeneratorExp, cst.DictComp)
+_LEAVES = frozenset({type(None), str, bool, cst.MaybeSentinel})
 _NO_CODE = frozenset(
     {"lpar", "rpar", "comma", "equal", "dot", "lbracket", "rbracket", "lbrace"}
 ) | {
@@ -23,6 +25,7 @@ _NO_CODE = frozenset(
     "metadata",
     "asynchronous",
     "keyword",
+    "operator",
 }
 
 
@@ -117,57 +120,65 @@ class Expressions:
         return tuple(found)
 
     def _visit(self, node: cst.CSTNode, guards: Guards, reads: list[Read]) -> None:
-        if isinstance(node, cst.Name):
-            self._add(self.reader.name(node, self.line(node)), reads)
-        elif isinstance(node, cst.Attribute):
-            self._add(self.reader.attribute(node, self.line(node)), reads)
-            _, root = parts_of(node)
-            if not isinstance(root, cst.Name):
-                self._visit(root, guards, reads)
-        elif isinstance(node, cst.Call):
-            self._call(node, guards, reads)
-        elif isinstance(node, cst.BooleanOperation):
-            self._visit(node.left, guards, reads)
-            first = len(self.events)
-            self._visit(node.right, guards, reads)
-            self._under(first, guards, node.left, isinstance(node.operator, cst.And), "boolean")
-        elif isinstance(node, cst.IfExp):
-            self._visit(node.test, guards, reads)
-            for branch, polarity in ((node.body, True), (node.orelse, False)):
-                first = len(self.events)
-                self._visit(branch, guards, reads)
-                self._under(first, guards, node.test, polarity, "ternary")
-        elif isinstance(node, _COMPREHENSIONS):
-            self._comprehension(node, guards, reads)
-        elif isinstance(node, cst.Dict):
-            self._dict(node, guards, reads)
-        elif isinstance(node, cst.NamedExpr):
-            inner: list[Read] = []
-            self._visit(node.value, guards, inner)
-            self.events.append(Event(node, guards, self.context, tuple(dict.fromkeys(inner))))
-            reads += inner
+        # By exact type: libcst's node classes are abstract base classes, slow in isinstance.
+        special = _VISITS.get(type(node))
+        if special is not None:
+            special(self, node, guards, reads)
         else:
-            self._others(node, guards, reads)
+            self._inside(node, guards, reads)
 
-    def _others(self, node: cst.CSTNode, guards: Guards, reads: list[Read]) -> None:
-        if isinstance(node, cst.Comparison):
-            self._compares += compares_of(node, self.line(node))
-        elif isinstance(node, cst.Subscript):
-            self._add(self.reader.subscript(node, self.line(node)), reads)
-        elif isinstance(node, cst.Param):
-            # A parameter's own name is no read; its default and annotation are.
-            for part in (node.annotation, node.default):
-                if part is not None:
-                    self._visit(part, guards, reads)
-            return
+    def _inside(self, node: cst.CSTNode, guards: Guards, reads: list[Read]) -> None:
         for name in _child_fields(type(node)):
             child = getattr(node, name)
-            if isinstance(child, cst.CSTNode):
-                self._visit(child, guards, reads)
-            elif isinstance(child, list | tuple):
+            if type(child) in _LEAVES:
+                continue
+            if type(child) in (list, tuple):
                 for item in child:
-                    if isinstance(item, cst.CSTNode):
-                        self._visit(item, guards, reads)
+                    self._visit(item, guards, reads)
+            else:
+                self._visit(child, guards, reads)
+
+    def _name(self, node: cst.Name, guards: Guards, reads: list[Read]) -> None:
+        self._add(self.reader.name(node, self.line(node)), reads)
+
+    def _attribute(self, node: cst.Attribute, guards: Guards, reads: list[Read]) -> None:
+        self._add(self.reader.attribute(node, self.line(node)), reads)
+        _, root = parts_of(node)
+        if not isinstance(root, cst.Name):
+            self._visit(root, guards, reads)
+
+    def _boolean(self, node: cst.BooleanOperation, guards: Guards, reads: list[Read]) -> None:
+        self._visit(node.left, guards, reads)
+        first = len(self.events)
+        self._visit(node.right, guards, reads)
+        self._under(first, guards, node.left, isinstance(node.operator, cst.And), "boolean")
+
+    def _ternary(self, node: cst.IfExp, guards: Guards, reads: list[Read]) -> None:
+        self._visit(node.test, guards, reads)
+        for branch, polarity in ((node.body, True), (node.orelse, False)):
+            first = len(self.events)
+            self._visit(branch, guards, reads)
+            self._under(first, guards, node.test, polarity, "ternary")
+
+    def _walrus(self, node: cst.NamedExpr, guards: Guards, reads: list[Read]) -> None:
+        inner: list[Read] = []
+        self._visit(node.value, guards, inner)
+        self.events.append(Event(node, guards, self.context, tuple(dict.fromkeys(inner))))
+        reads += inner
+
+    def _comparison(self, node: cst.Comparison, guards: Guards, reads: list[Read]) -> None:
+        self._compares += compares_of(node, self.line(node))
+        self._inside(node, guards, reads)
+
+    def _subscript(self, node: cst.Subscript, guards: Guards, reads: list[Read]) -> None:
+        self._add(self.reader.subscript(node, self.line(node)), reads)
+        self._inside(node, guards, reads)
+
+    def _param(self, node: cst.Param, guards: Guards, reads: list[Read]) -> None:
+        """A parameter's own name is no read; its default and annotation are."""
+        for part in (node.annotation, node.default):
+            if part is not None:
+                self._visit(part, guards, reads)
 
     def _call(self, node: cst.Call, guards: Guards, reads: list[Read]) -> None:
         self._add(self.reader.call(node, self.line(node)), reads)
@@ -261,3 +272,22 @@ class Expressions:
     def _add(read: Read | None, reads: list[Read]) -> None:
         if read is not None:
             reads.append(read)
+
+
+_Visit = Callable[[Expressions, Any, Guards, list[Read]], None]
+_VISITS: dict[type[cst.CSTNode], _Visit] = {
+    cst.Name: Expressions._name,
+    cst.Attribute: Expressions._attribute,
+    cst.Call: Expressions._call,
+    cst.BooleanOperation: Expressions._boolean,
+    cst.IfExp: Expressions._ternary,
+    cst.ListComp: Expressions._comprehension,
+    cst.SetComp: Expressions._comprehension,
+    cst.GeneratorExp: Expressions._comprehension,
+    cst.DictComp: Expressions._comprehension,
+    cst.Dict: Expressions._dict,
+    cst.NamedExpr: Expressions._walrus,
+    cst.Comparison: Expressions._comparison,
+    cst.Subscript: Expressions._subscript,
+    cst.Param: Expressions._param,
+}

@@ -69,8 +69,7 @@ class SpanState(CodegenState):
 
     def after_codegen(self, node: cst.CSTNode) -> None:
         start = self._open.pop()
-        if id(node) not in self.known:
-            self.known[id(node)] = (start, self.offset)
+        self.known.setdefault(id(node), (start, self.offset))
 
     def pop_trailing_newline(self) -> None:
         pass

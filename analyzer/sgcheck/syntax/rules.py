@@ -7,7 +7,9 @@ when something has to be read that is not in the cache.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -81,10 +83,11 @@ def read_rules(
     problems = list(plan.problems)
     slices = plan.slices if functions is None else wanted(plan.slices, functions)
     guards: dict[tuple[str, ...], tuple[Guard, ...]] = {}
-    for piece in slices:
-        problem = _read_slice(piece, text, walk, guards)
-        if problem is not None:
-            problems.append(problem)
+    with _without_collector():
+        for piece in slices:
+            problem = _read_slice(piece, text, walk, guards)
+            if problem is not None:
+                problems.append(problem)
     return ModuleRules(
         path,
         tuple(walk.rules),
@@ -94,6 +97,18 @@ def read_rules(
         plan.imports,
         tuple(sorted(problems, key=lambda p: p.line or 0)),
     )
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Syntax trees have no cycles, and are many: the collector takes a quarter of the time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _read_slice(
