@@ -1,0 +1,314 @@
+"""Templates in YAML (Helm, Jinja, placeholders) without rendering them.
+
+Each `{{ … }}` becomes a hole of the same length, so that all places stay; lines of control actions become
+blank. A condition around list items (`{{ if }}` … `- --flag`) is taken both ways, each as one variant of
+the file, as long as there are few; other conditions are taken as true.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from sgcheck.scan.text import FILL, Hole, Mapped, SourceFile, join
+
+_MAX_CONDITIONS = 4
+_OPENERS = ("if", "with", "range", "define", "block", "for", "macro", "call")
+_SILENT = [
+    "if",
+    "with",
+    "range",
+    "define",
+    "block",
+    "end",
+    "else",
+    "elif",
+    "for",
+    "endfor",
+    "endif",
+    "endwith",
+    "macro",
+    "endmacro",
+    "set",
+    "fail",
+    "break",
+    "continue",
+]
+_REASON = "filled in by a template"
+
+
+@dataclass(slots=True)
+class _Action:
+    """One `{{ … }}` or `{% … %}`: its offsets and what stands inside."""
+
+    start: int
+    end: int
+    body: str
+
+    @property
+    def head(self) -> str:
+        return self.body.split(None, 1)[0] if self.body.split() else ""
+
+    @property
+    def silent(self) -> bool:
+        """Whether it prints nothing: control words, comments and assignments."""
+        head = self.head
+        assigns = head.startswith("$") and self.body[len(head) :].lstrip()[:2] in (":=", "= ")
+        return not head or head in _SILENT or head.startswith("/*") or assigns
+
+
+@dataclass(slots=True)
+class _Block:
+    """A block that is open while the lines are read."""
+
+    kind: str
+    condition: str
+    negated: bool = False
+    earlier: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """The text with templates masked, and the conditions taken for it."""
+
+    text: str
+    conditions: tuple[str, ...]
+
+
+def has_template(text: str) -> bool:
+    """Whether a text holds template actions."""
+    return "{{" in text or "{%" in text
+
+
+def variants(file: SourceFile) -> list[Variant]:
+    """The readings of a templated file: one, or one per combination of its conditions on list items."""
+    text = file.original
+    actions = list(_actions(text))
+    if not actions:
+        return [Variant(text, ())]
+    lines = _lines(text)
+    conditions = _item_conditions(text, lines, actions)
+    if len(conditions) > _MAX_CONDITIONS:
+        return [Variant(_mask(file, lines, actions, {}, conditional=set(conditions)), ())]
+    found: list[Variant] = []
+    for values in itertools.product((True, False), repeat=len(conditions)):
+        taken = dict(zip(conditions, values, strict=True))
+        shown = tuple(c if v else f"not ({c})" for c, v in taken.items())
+        found.append(Variant(_mask(file, lines, actions, taken, conditional=set()), shown))
+    return found
+
+
+def _actions(text: str) -> Iterator[_Action]:
+    at = 0
+    while True:
+        one, two = text.find("{{", at), text.find("{%", at)
+        start = min((p for p in (one, two) if p >= 0), default=-1)
+        if start < 0:
+            return
+        closing = "}}" if text[start + 1] == "{" else "%}"
+        stop = text.find(closing, start + 2)
+        if stop < 0:
+            return
+        while text.startswith("}}}", stop) and closing == "}}":
+            stop += 1
+        body = text[start + 2 : stop].strip().strip("-").strip()
+        yield _Action(start, stop + 2, body)
+        at = stop + 2
+
+
+def _lines(text: str) -> list[tuple[int, int]]:
+    found: list[tuple[int, int]] = []
+    at = 0
+    while at <= len(text):
+        stop = text.find("\n", at)
+        if stop < 0:
+            found.append((at, len(text)))
+            break
+        found.append((at, stop))
+        at = stop + 1
+    return found
+
+
+@dataclass(slots=True)
+class _Line:
+    """One line with the actions that begin in it."""
+
+    start: int
+    end: int
+    actions: list[_Action]
+    bare: str  # its text without actions
+
+
+def _grouped(text: str, lines: list[tuple[int, int]], actions: list[_Action]) -> list[_Line]:
+    found: list[_Line] = []
+    i = 0
+    for start, end in lines:
+        mine: list[_Action] = []
+        at = start
+        bare: list[str] = []
+        while i < len(actions) and actions[i].start < end:
+            mine.append(actions[i])
+            bare.append(text[at : actions[i].start])
+            at = min(actions[i].end, end)
+            i += 1
+        # A line inside a long action has only what comes after that action.
+        if not mine and i and actions[i - 1].end > start:
+            at = min(max(at, actions[i - 1].end), end)
+        bare.append(text[at:end])
+        found.append(_Line(start, end, mine, "".join(bare).strip()))
+    return found
+
+
+def _item_conditions(text: str, lines: list[tuple[int, int]], actions: list[_Action]) -> list[str]:
+    """The conditions whose block begins with a list item that has text of its own."""
+    found: dict[str, None] = {}
+    open_blocks: list[_Block] = []
+    fresh = False
+    for line in _grouped(text, lines, actions):
+        if line.bare:
+            item = line.bare.startswith("- ") and (
+                line.bare != "-" and bool(line.bare[2:].strip(" \"'"))
+            )
+            if fresh and item and open_blocks and open_blocks[-1].kind in ("if", "with"):
+                block = open_blocks[-1]
+                if not line.bare.startswith(("- name:", "- key:", "- apiVersion")):
+                    found[block.condition] = None
+            fresh = False
+            continue
+        for action in line.actions:
+            if _follow(open_blocks, action):
+                fresh = True
+    return list(found)
+
+
+def _follow(blocks: list[_Block], action: _Action) -> bool:
+    """Open, turn or close a block; whether one was opened or turned."""
+    head = action.head
+    if head in _OPENERS:
+        kind = "range" if head in ("range", "for") else head
+        blocks.append(_Block(kind, " ".join(action.body.split()[1:])))
+        return True
+    if head in ("else", "elif") and blocks:
+        block = blocks[-1]
+        words = action.body.split()
+        if len(words) > 2 and words[1] == "if":
+            block.earlier.append(block.condition)
+            block.condition = " ".join(words[2:])
+            block.negated = False
+        elif head == "elif":
+            block.earlier.append(block.condition)
+            block.condition = " ".join(words[1:])
+            block.negated = False
+        else:
+            block.negated = True
+        return True
+    if head in ("end", "endif", "endfor", "endwith", "endmacro") and blocks:
+        blocks.pop()
+    return False
+
+
+def _holds(blocks: list[_Block], taken: dict[str, bool]) -> bool:
+    """Whether the lines inside the open blocks are there."""
+    for block in blocks:
+        if block.kind not in ("if", "with"):
+            continue
+        if any(taken.get(c, True) for c in block.earlier):
+            return False
+        if taken.get(block.condition, True) is block.negated:
+            return False
+    return True
+
+
+def _mask(
+    file: SourceFile,
+    lines: list[tuple[int, int]],
+    actions: list[_Action],
+    taken: dict[str, bool],
+    *,
+    conditional: set[str],
+) -> str:
+    text = file.original
+    out: list[str] = []
+    blocks: list[_Block] = []
+    item_indent = -1
+    covered = 0
+    for line in _grouped(text, lines, actions):
+        raw = text[line.start : line.end]
+        if covered > line.start:  # inside an action that began on an earlier line
+            raw = " " * (min(covered, line.end) - line.start) + raw[max(0, covered - line.start) :]
+        if line.actions:
+            covered = max(covered, line.actions[-1].end)
+        if not line.bare and line.actions:
+            for action in line.actions:
+                _follow(blocks, action)
+            loud = [a for a in line.actions if not a.silent]
+            there = bool(loud) and _holds(blocks, taken)
+            out.append(_splice(file, raw, loud[0], item_indent) if there else _blank(raw))
+            continue
+        if not _holds(blocks, taken):
+            out.append(_blank(raw))
+            continue
+        unsure = any(b.condition in conditional for b in blocks)
+        looped = any(b.kind == "range" for b in blocks)
+        out.append(_inline(file, raw, line, spliced=looped, unsure=unsure))
+        stripped = raw.lstrip()
+        if stripped.startswith("- "):
+            item_indent = len(raw) - len(stripped)
+        elif stripped.rstrip().endswith(("args:", "command:")):
+            item_indent = len(raw) - len(stripped) + 2
+        elif stripped and not stripped.startswith("#"):
+            item_indent = item_indent if len(raw) - len(stripped) > item_indent else -1
+        for action in line.actions:
+            if action.silent:
+                _follow(blocks, action)
+    return "\n".join(out)
+
+
+def _blank(raw: str) -> str:
+    return " " * len(raw.rstrip("\r")) + ("\r" if raw.endswith("\r") else "")
+
+
+def _splice(file: SourceFile, raw: str, action: _Action, item_indent: int) -> str:
+    """A line that prints a block: one unknown list item of any length when a list is open."""
+    words = action.body.replace("|", " ").split()
+    indent = len(raw) - len(raw.lstrip())
+    for name in ("nindent", "indent"):
+        if name in words[:-1] and words[words.index(name) + 1].isdigit():
+            indent = int(words[words.index(name) + 1])
+    if item_indent < 0 or indent != item_indent or len(raw) < indent + 3:
+        return _blank(raw)
+    char = file.hole(Hole(raw.strip(), _REASON, spliced=True))
+    rest = len(raw.rstrip("\r")) - indent - 3
+    return " " * indent + "- " + char + FILL * rest
+
+
+def _inline(file: SourceFile, raw: str, line: _Line, *, spliced: bool, unsure: bool) -> str:
+    out = raw
+    if unsure and raw.lstrip().startswith("- "):
+        indent = len(raw) - len(raw.lstrip())
+        char = file.hole(Hole(raw.strip(), "under a condition of a template", spliced=True))
+        return " " * indent + "- " + char + FILL * (len(raw.rstrip("\r")) - indent - 3)
+    for action in line.actions:
+        start = action.start - line.start
+        stop = min(action.end, line.end) - line.start
+        char = file.hole(Hole(raw[start:stop], _REASON, spliced=spliced))
+        out = out[:start] + char + FILL * (stop - start - 1) + out[stop:]
+    return out
+
+
+def mask_placeholders(file: SourceFile, text: Mapped) -> Mapped:
+    """A text in which each `{{NAME}}` is one hole."""
+    raw = text.text
+    if "{{" not in raw:
+        return text
+    pieces: list[Mapped] = []
+    at = 0
+    for action in _actions(raw):
+        pieces.append(text[at : action.start])
+        start, end = text[action.start : action.end].extent() or (0, 0)
+        char = file.hole(Hole(raw[action.start : action.end], "a placeholder"))
+        pieces.append(Mapped.standing_for(char, start, end))
+        at = action.end
+    pieces.append(text[at:])
+    return join(pieces)

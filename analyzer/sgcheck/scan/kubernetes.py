@@ -1,0 +1,247 @@
+"""Kubernetes manifests: containers of any resource, core or custom, that start SGLang.
+
+A container is found by what it is (a mapping with `command` or `args`), not by the resource's kind, so
+Deployments, LeaderWorkerSets and operators' resources read alike. What lies around it, up to the document's
+root, gives role, environment, machine, ports and siblings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from sgcheck.scan import compose
+from sgcheck.scan.command import find_launcher
+from sgcheck.scan.context import Around, build_launch
+from sgcheck.scan.kube_facts import container_env, facts_around, pod_labels, role_of
+from sgcheck.scan.kube_vars import expand_variables
+from sgcheck.scan.model import ConfigFile, Launch, Port
+from sgcheck.scan.server_config import embedded_config
+from sgcheck.scan.shell import launches_in_script, script_or_words
+from sgcheck.scan.text import Hole
+from sgcheck.scan.words import Field, hole_text
+from sgcheck.scan.yaml_nodes import Document
+
+_MAX_DEPTH = 40
+
+
+@dataclass(slots=True)
+class Manifests:
+    """What the documents of one file share: ConfigMaps and Services."""
+
+    configs: dict[str, ConfigFile] = field(default_factory=dict)
+    data: dict[str, dict[str, Field]] = field(default_factory=dict)
+    services: list[tuple[dict[str, str], tuple[Port, ...]]] = field(default_factory=list)
+    used: set[str] = field(default_factory=set)
+
+
+def collect(documents: Sequence[Document]) -> Manifests:
+    """The ConfigMaps and Services of a file."""
+    found = Manifests()
+    for doc in documents:
+        kind = doc.text_at(doc.root, "kind")
+        if kind == "ConfigMap" or (
+            kind is None and isinstance(doc.get(doc.root, "data"), MappingNode)
+        ):
+            _config_map(doc, found)
+        elif kind == "Service":
+            _service(doc, found)
+    return found
+
+
+def _config_map(doc: Document, found: Manifests) -> None:
+    name = doc.text_at(doc.root, "metadata", "name") or ""
+    values: dict[str, Field] = {}
+    for key, _, value in doc.items(doc.get(doc.root, "data")):
+        if not isinstance(value, ScalarNode):
+            continue
+        text = doc.scalar(value)
+        values[key] = Field(text, *doc.place(value))
+        config = embedded_config(doc.file, text, key)
+        if config is not None:
+            found.configs[key] = config
+    found.data[name] = values
+
+
+def _service(doc: Document, found: Manifests) -> None:
+    selector = {
+        k: str(v.value)
+        for k, _, v in doc.items(doc.get(doc.root, "spec", "selector"))
+        if isinstance(v, ScalarNode)
+    }
+    ports: list[Port] = []
+    for item in doc.elements(doc.get(doc.root, "spec", "ports")):
+        target = doc.get(item, "targetPort") or doc.get(item, "port")
+        if isinstance(target, ScalarNode):
+            text = str(target.value)
+            number = int(text) if text.isascii() and text.isdigit() and len(text) < 6 else None
+            name = text if number is None else doc.text_at(item, "name")
+            ports.append(Port("service", number, name, text, doc.file.span(*doc.place(target))))
+    if selector and ports:
+        found.services.append((selector, tuple(ports)))
+
+
+def launches(doc: Document, around: Around, shared: Manifests) -> list[Launch]:
+    """The launches of one document's containers."""
+    kind = doc.text_at(doc.root, "kind")
+    name = doc.text_at(doc.root, "metadata", "name") or doc.text_at(doc.root, "name") or ""
+    group = f"{kind}/{name}" if kind else name
+    base = around.but(group=group, name=name, configs=shared.configs)
+    found: list[Launch] = []
+    for path, parents, node in _containers(doc):
+        if doc.get(node, "entrypoint") is not None:  # docker's words for the same thing
+            found += compose.service_launches(doc, node, base)
+            continue
+        for each in _container(doc, path, (*parents, node), base, shared):
+            found.append(each)
+            if each.config is not None:
+                shared.used.add(each.config.name)
+    return found
+
+
+def _containers(
+    doc: Document,
+) -> Iterator[tuple[tuple[str, ...], tuple[Node, ...], Node]]:
+    """Mappings with a command, each with its keys and parents from the root."""
+    stack: list[tuple[tuple[str, ...], tuple[Node, ...], Node]] = [((), (), doc.root)]
+    while stack:
+        path, parents, node = stack.pop()
+        doc.budget.take()
+        if len(path) > _MAX_DEPTH:
+            continue
+        below: list[tuple[tuple[str, ...], tuple[Node, ...], Node]] = []
+        if isinstance(node, MappingNode):
+            items = list(doc.items(node))
+            keys = {k for k, _, _ in items}
+            if keys & {"command", "args"} and path[-1:] not in (("lifecycle",), ("exec",)):
+                yield path, parents, node
+            inside = (*parents, node)
+            below = [
+                ((*path, k), inside, v)
+                for k, _, v in items
+                if not isinstance(v, ScalarNode)
+                and k not in ("livenessProbe", "readinessProbe", "startupProbe", "lifecycle")
+            ]
+        elif isinstance(node, SequenceNode):
+            below = [
+                ((*path, str(i)), parents, v)
+                for i, v in enumerate(node.value)
+                if not isinstance(v, ScalarNode)
+            ]
+        stack.extend(reversed(below))
+
+
+def _container(
+    doc: Document,
+    path: tuple[str, ...],
+    chain: tuple[Node, ...],
+    around: Around,
+    shared: Manifests,
+) -> list[Launch]:
+    """The launches of the container at the end of `chain`, which leads to it from the root."""
+    node, parents = chain[-1], chain[:-1]
+    env = container_env(doc, node, shared.data)
+    for parent in parents:
+        for key in ("envs", "env"):
+            outer = doc.get(parent, key)
+            if outer is not None and parent is not node:
+                env = {**container_env(doc, parent, shared.data), **env}
+    inside = facts_around(doc, node, parents, around).with_env(env, "container env")
+    labels = pod_labels(doc, parents)
+    for selector, ports in shared.services:
+        if labels and all(labels.get(k) == v for k, v in selector.items()):
+            inside = inside.but(ports=(*inside.ports, *ports))
+    inside = inside.but(role=role_of(doc, path, parents, node))
+    name = doc.text_at(node, "name")
+    if name:
+        inside = inside.but(name=name)
+    found = _command(doc, node, node, inside, shared)
+    found += _patched(doc, parents, node, inside, shared, has_base=bool(found))
+    return found
+
+
+def _patched(
+    doc: Document,
+    parents: tuple[Node, ...],
+    node: Node,
+    around: Around,
+    shared: Manifests,
+    *,
+    has_base: bool,
+) -> list[Launch]:
+    """Launches of a template's overlays (`leaderTemplatePatch`) that change this container's command."""
+    name = doc.text_at(node, "name")
+    if not has_base or name is None:
+        return []
+    found: list[Launch] = []
+    for parent in parents:
+        for key, _, patch in doc.items(parent):
+            if not key.endswith("TemplatePatch"):
+                continue
+            for overlay in doc.elements(doc.get(patch, "spec", "containers")):
+                changes = doc.get(overlay, "command") or doc.get(overlay, "args")
+                if doc.text_at(overlay, "name") != name or changes is None:
+                    continue
+                role = role_of(doc, (key,), (), overlay)
+                env = container_env(doc, overlay, shared.data)
+                inside = around.but(role=role).with_env(env, "container env")
+                found += _command(doc, node, overlay, inside, shared)
+    return found
+
+
+def _command(
+    doc: Document, base: Node, overlay: Node, around: Around, shared: Manifests
+) -> list[Launch]:
+    """The launches of a container whose `command` and `args` may be overlaid."""
+    command = doc.get(overlay, "command") or doc.get(base, "command")
+    args = doc.get(overlay, "args")
+    args = doc.get(base, "args") if args is None else args
+    if isinstance(command, ScalarNode) and args is None:
+        return launches_in_script(doc.scalar(command), around)
+    fields = [*_words(doc, command, around), *_words(doc, args, around)]
+    if not fields:
+        return []
+    if command is None and find_launcher(fields) is None and _is_image_default(fields, around):
+        first, last = fields[0], fields[-1]
+        return [
+            build_launch(
+                around,
+                start=first.start,
+                end=last.end,
+                launcher="image entrypoint",
+                argv=fields,
+            )
+        ]
+    return script_or_words(fields, around)
+
+
+def _is_image_default(fields: list[Field], around: Around) -> bool:
+    """Whether arguments alone are meant for an SGLang image's own entrypoint."""
+    texts = [f.text for f in fields]
+    if not texts[0].startswith("--"):
+        return False
+    for i, text in enumerate(texts[:-1]):
+        if text == "--config" and texts[i + 1].rsplit("/", 1)[-1] in around.configs:
+            return True
+    image = around.image.text if around.image is not None else None
+    named = image is not None and "sglang" in image.lower()
+    return named and any(t.split("=")[0] in ("--model-path", "--model") for t in texts)
+
+
+def _words(doc: Document, node: Node | None, around: Around) -> list[Field]:
+    if isinstance(node, ScalarNode):
+        nodes: list[Node] = [node]
+    else:
+        nodes = doc.elements(node)
+    fields: list[Field] = []
+    for item in nodes:
+        place = doc.place(item)
+        if isinstance(item, ScalarNode):
+            text = expand_variables(doc.file, doc.scalar(item), around.values)
+            fields.append(Field(text, *place))
+        else:
+            hole = Hole(doc.file.original[place[0] : place[1]], "not a string")
+            fields.append(Field(hole_text(doc.file, hole, *place), *place))
+    return fields

@@ -1,0 +1,179 @@
+"""One file or one text: decode, find out what it is, read its launches. No exception escapes."""
+
+from __future__ import annotations
+
+import codecs
+from dataclasses import dataclass, replace
+
+from sgcheck.scan import dockerfile, markdown, python_lists, sagemaker, systemd, yaml_files
+from sgcheck.scan.compose import Beside
+from sgcheck.scan.context import Around
+from sgcheck.scan.dotenv import read_assignments
+from sgcheck.scan.kinds import Kind, kind_of, kind_of_content, worth_reading
+from sgcheck.scan.model import Launch, Skipped, Suppression, TargetHint
+from sgcheck.scan.shell import read_script
+from sgcheck.scan.suppress import hints, suppressions
+from sgcheck.scan.targets import gpu_name
+from sgcheck.scan.text import Hole, Mapped, SourceFile
+from sgcheck.scan.words import Field
+
+MAX_BYTES = 4_000_000
+_MAX_LINE = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one file gave. `text` is its text without a BOM, for excerpts; empty when it was not read."""
+
+    launches: tuple[Launch, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    suppressions: tuple[Suppression, ...] = ()
+    text: str = ""
+
+
+def nothing_beside(_: str) -> str | None:
+    """No other file can be read from here."""
+    return None
+
+
+def read_launches(
+    content: str | bytes,
+    path: str,
+    *,
+    kind: Kind | None = None,
+    beside: Beside = nothing_beside,
+    explicit: bool = True,
+) -> Reading:
+    """The launches of one file's content.
+
+    `path` is shown with what is found and tells the kind, unless `kind` does. `beside` reads another file by
+    the name that this one gives it (`.env`, an extended compose file). With `explicit` a file of no known
+    kind is reported as skipped. Never raises for any content.
+    """
+    data = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
+    if len(data) > MAX_BYTES:
+        return _skip(path, f"larger than {MAX_BYTES // 1_000_000} MB")
+    kind = kind or kind_of(path)
+    wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    if kind is not None and not wide and not worth_reading(kind, data):
+        return Reading()
+    text = content if isinstance(content, str) else _decode(data)
+    if text is None:
+        return _skip(path, "not text") if explicit or kind is not None else Reading()
+    text = text.removeprefix("\ufeff")
+    if kind is None:
+        kind = kind_of_content(text)
+        if kind is None or (not explicit and kind not in {"shell", "python"}):
+            reason = "not a kind of file that can hold a launch"
+            return _skip(path, reason) if explicit else Reading()
+        if not worth_reading(kind, text.encode("utf-8", "replace")):
+            return Reading()
+    if "\0" in text:
+        return _skip(path, "not text: it holds NUL characters")
+    file = SourceFile(path, text)
+    if any(0xDC80 <= ord(c) <= 0xDCFF for c in text) if not text.isascii() else False:
+        file = _without_bad_bytes(path, text)
+    try:
+        launches, skipped = _read(kind, file, beside)
+        launches = _with_comments(file, launches)
+        ignored = suppressions(file)
+    except (RecursionError, MemoryError):
+        return _skip(path, "nested too deeply")
+    except Exception as error:  # a reader's fault must not end the scan of the other files
+        return _skip(path, f"sgcheck could not read it ({type(error).__name__}: {error})")
+    launches = sorted(launches, key=lambda each: each.span.start)
+    return Reading(tuple(launches), tuple(skipped), ignored, file.original)
+
+
+def _skip(path: str, reason: str) -> Reading:
+    return Reading(skipped=(Skipped(path, reason),))
+
+
+def _decode(data: bytes) -> str | None:
+    """UTF-8 (bad bytes kept as surrogates), UTF-16 with a BOM, or None for what is no text."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        try:
+            return data.decode("utf-16")
+        except UnicodeDecodeError:
+            return None
+    if b"\0" in data:
+        return None
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _without_bad_bytes(path: str, text: str) -> SourceFile:
+    """A file whose undecodable bytes are holes, so that no word with one is taken for known."""
+    file = SourceFile(path, "".join("\ufffd" if 0xD800 <= ord(c) <= 0xDFFF else c for c in text))
+    char = file.hole(Hole("\ufffd", "bytes that are not UTF-8"))
+    file.text = "".join(char if 0xD800 <= ord(c) <= 0xDFFF else c for c in text)
+    return file
+
+
+def _read(kind: Kind, file: SourceFile, beside: Beside) -> tuple[list[Launch], list[Skipped]]:
+    match kind:
+        case "yaml":
+            return yaml_files.read(file, beside)
+        case "shell":
+            return read_script(file.mapped(), Around(file, "shell"))
+        case "dockerfile":
+            return dockerfile.read(file)
+        case "systemd":
+            return systemd.read(file, beside)
+        case "python":
+            return python_lists.read(file)
+        case "markdown":
+            return markdown.read(file, beside)
+        case "dotenv":
+            return _dotenv(file)
+        case "cookbook":
+            from sgcheck.scan import cookbook
+
+            return cookbook.read(file)
+
+
+def _dotenv(file: SourceFile) -> tuple[list[Launch], list[Skipped]]:
+    """A `.env` file launches nothing by itself, unless it configures a SageMaker container."""
+    values = read_assignments(file.mapped())
+    if not sagemaker.is_sagemaker(values):
+        return [], []
+    variables = []
+    for name, value in values.items():
+        start = file.original.rfind(name, 0, value.start)
+        start = max(start, 0)
+        key = Field(Mapped.standing_for(name, start, start + len(name)), start, start + len(name))
+        variables.append((key, value))
+    launch = sagemaker.sagemaker_launch(variables, Around(file, "dotenv"))
+    return [launch] if launch is not None else [], []
+
+
+def _with_comments(file: SourceFile, launches: list[Launch]) -> list[Launch]:
+    """The launches with what comments of the file say, and the file's name as a weak hint."""
+    if not launches:
+        return launches
+    targets: list[TargetHint] = []
+    version = None
+    if "sgcheck:" in file.original:
+        targets, version = hints(file)
+    named = _from_file_name(file)
+    out: list[Launch] = []
+    for launch in launches:
+        weak = (named,) if named is not None and not (targets or launch.targets) else ()
+        out.append(
+            replace(
+                launch,
+                targets=(*targets, *launch.targets, *weak),
+                version=version or launch.version,
+            )
+        )
+    return out
+
+
+def _from_file_name(file: SourceFile) -> TargetHint | None:
+    name = file.path.replace("\\", "/").rsplit("/", 1)[-1]
+    gpu = gpu_name(name.replace("_", "-").rsplit(".", 1)[0])
+    if gpu is None:
+        return None
+    return TargetHint("gpu", (gpu,), "file name", name, file.span(0, 0), weak=True)
+
+
+__all__ = ["MAX_BYTES", "Reading", "nothing_beside", "read_launches"]

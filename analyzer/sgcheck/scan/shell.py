@@ -1,0 +1,103 @@
+"""Shell scripts, whole or embedded, as launches."""
+
+from __future__ import annotations
+
+from sgcheck.scan.command import trainer_launch
+from sgcheck.scan.context import Around
+from sgcheck.scan.model import Launch, Skipped
+from sgcheck.scan.shell_run import Runner, TooManySteps
+from sgcheck.scan.shell_tree import Script
+from sgcheck.scan.text import Mapped, SourceFile
+from sgcheck.scan.words import Field, split_posix
+from sgcheck.scan.wrappers import slurm_option
+
+_MAX_SCRIPT = 400_000
+
+
+def launches_in_script(text: Mapped, around: Around) -> list[Launch]:
+    """The launches of a script that stands anywhere in the file; the script's faults are ignored."""
+    return read_script(text, around)[0]
+
+
+def read_script(text: Mapped, around: Around) -> tuple[list[Launch], list[Skipped]]:
+    """The launches of a script and what of it could not be followed."""
+    file = around.file
+    if len(text) > _MAX_SCRIPT:
+        return [], [Skipped(file.path, f"a shell script of more than {_MAX_SCRIPT} characters")]
+    script = Script(file, text)
+    around = _sbatch(text, around)
+    runner = Runner(script, around, launches_in_script)
+    skipped: list[Skipped] = []
+    try:
+        runner.run_script()
+    except TooManySteps:
+        reason = "the shell script has too many paths; only a part of them was followed"
+        skipped.append(Skipped(file.path, reason))
+    except RecursionError:
+        skipped.append(Skipped(file.path, "the shell script is nested too deeply"))
+    launches = [*runner.launches, *_unused_trainer_arrays(runner, around)]
+    if script.root.has_error and not launches and "sglang" in text.text and not around.depth:
+        line = _error_line(script, file)
+        skipped.append(Skipped(file.path, f"shell syntax not understood at line {line}", line))
+    return distinct(launches), skipped
+
+
+def _error_line(script: Script, file: SourceFile) -> int:
+    stack = [script.root]
+    while stack:
+        node = stack.pop()
+        if node.type == "ERROR" or node.is_missing:
+            return file.line_of(script.place(node)[0])
+        stack.extend(c for c in reversed(node.children) if c.has_error or c.is_missing)
+    return 1
+
+
+def _unused_trainer_arrays(runner: Runner, around: Around) -> list[Launch]:
+    """Trainer arrays that no launch has taken up (the command that uses them is elsewhere)."""
+    used = {w.span.start for launch in runner.launches for w in launch.argv}
+    found: dict[int, Launch] = {}
+    for array in runner.arrays:
+        if any(f.start in used for f in array):
+            continue
+        for launch in trainer_launch(array, around):
+            old = found.get(launch.span.start)
+            if old is None or len(old.argv) < len(launch.argv):
+                found[launch.span.start] = launch
+    return list(found.values())
+
+
+def _sbatch(text: Mapped, around: Around) -> Around:
+    """Around with what `#SBATCH` lines say."""
+    if "#SBATCH" not in text.text:
+        return around
+    at = text.text.find("#SBATCH")
+    while at >= 0:
+        stop = text.text.find("\n", at)
+        stop = len(text) if stop < 0 else stop
+        fields = split_posix(text[at + len("#SBATCH") : stop])
+        for i, field in enumerate(fields):
+            name, equals, _ = field.text.partition("=")
+            value = field.value[len(name) + 1 :]
+            if not equals and i + 1 < len(fields):
+                value = fields[i + 1].value
+            if value:
+                around = slurm_option(around, name, value)
+        at = text.text.find("#SBATCH", stop)
+    return around
+
+
+def distinct(launches: list[Launch]) -> list[Launch]:
+    """The launches without repetitions: the same words at the same place on several paths are one."""
+    found: dict[tuple[object, ...], Launch] = {}
+    for launch in launches:
+        words = tuple((w.text, w.source, w.span.start) for w in launch.argv)
+        env = tuple((n, v.value.text, v.value.source) for n, v in sorted(launch.env.items()))
+        found.setdefault((launch.span.start, words, env, launch.role), launch)
+    return list(found.values())
+
+
+def script_or_words(fields: list[Field], around: Around) -> list[Launch]:
+    """The launches of a command given as words (no shell in between)."""
+    from sgcheck.scan.command import launches_of
+
+    return launches_of(fields, around, launches_in_script)

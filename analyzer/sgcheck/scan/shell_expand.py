@@ -1,0 +1,462 @@
+"""Words of a script: quotes removed, variables replaced, unknowns kept as holes.
+
+The subset of expansion that deployment scripts use. Whatever is outside it, or would run a program, is a
+hole with its source text; nothing is executed.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from tree_sitter import Node
+
+from sgcheck.scan.shell_arith import arithmetic
+from sgcheck.scan.shell_state import State
+from sgcheck.scan.shell_tree import Script
+from sgcheck.scan.text import EMPTY, Mapped, join
+from sgcheck.scan.words import BLANKS, Field
+
+_EXPANSIONS = frozenset(
+    [
+        "simple_expansion",
+        "expansion",
+        "command_substitution",
+        "arithmetic_expansion",
+        "process_substitution",
+    ]
+)
+_DEFAULTS = frozenset({":-", "-", ":=", "="})
+_ALTERNATIVES = frozenset({":+", "+"})
+_MAX_TEXT = 100_000
+_ANSI = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "a": "\a", "b": "\b"}
+
+
+@dataclass(slots=True)
+class _Building:
+    """Fields under construction for one word of the script."""
+
+    done: list[Field] = field(default_factory=list)
+    pieces: list[Mapped] = field(default_factory=list)
+    open: bool = False
+    unquoted: bool = False
+
+    def add(self, text: Mapped) -> None:
+        self.pieces.append(text)
+        self.open = True
+
+    def close(self, assumed: tuple[str, ...]) -> None:
+        if self.open:
+            value = join(self.pieces)
+            start, end = value.extent() or (-1, -1)
+            many = "maybe" if self.unquoted and len(value) == 1 else "one"
+            self.done.append(Field(value, start, end, many, assumed))  # type: ignore[arg-type]
+        self.pieces = []
+        self.open = False
+        self.unquoted = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Parameter:
+    """One `${NAME…}` with an operator: its node, the variable, its value, the parts inside."""
+
+    node: Node
+    name: str
+    value: Field | tuple[Field, ...] | None
+    children: list[Node]
+
+
+class Expander:
+    """Expands the words of one script. `capture` evaluates a command substitution to text."""
+
+    def __init__(
+        self, script: Script, capture: Callable[[Node, State], Mapped | None] | None = None
+    ) -> None:
+        self.script = script
+        self.file = script.file
+        self.capture = capture
+        self._assumed: list[str] = []
+
+    def fields(self, node: Node, state: State) -> list[Field]:
+        """The words that one word of the script becomes: usually one, none or many for arrays."""
+        whole = self._whole_array(node, state)
+        if whole is not None:
+            return list(whole)
+        self._assumed = []
+        building = _Building()
+        self._word(node, state, building)
+        assumed = tuple(dict.fromkeys(self._assumed))
+        building.close(assumed)
+        place = self.script.place(node)
+        if len(building.done) == 1:
+            only = building.done[0]
+            return [Field(only.value, *place, only.many, assumed)]
+        return [
+            f if f.start >= 0 else Field(f.value, *place, f.many, f.assumed) for f in building.done
+        ]
+
+    def _whole_array(self, node: Node, state: State) -> tuple[Field, ...] | None:
+        """The elements of an array or of the arguments, when the word is just them."""
+        inner = node
+        if node.type == "string":
+            parts = [c for c in node.children if c.type != '"']
+            if len(parts) != 1:
+                return None
+            inner = parts[0]
+            if inner.end_byte - inner.start_byte != node.end_byte - node.start_byte - 2:
+                return None
+        source = self.script.source(inner)
+        if source in ("$@", "${@}"):
+            return state.args
+        if inner.type != "expansion" or not source.endswith("[@]}"):
+            return None
+        value = state.values.get(source[2:-4])
+        if not isinstance(value, tuple):
+            return None
+        if node.type != "string" and any(b in f.text for f in value for b in BLANKS):
+            return None
+        return value
+
+    def text(self, node: Node | None, state: State) -> Mapped:
+        """A word's value without splitting, as in an assignment."""
+        if node is None:
+            return EMPTY
+        building = _Building()
+        self._word(node, state, building, split=False)
+        return join(building.pieces)
+
+    def take_assumed(self) -> tuple[str, ...]:
+        """The assumptions made since the last `fields`."""
+        found = tuple(dict.fromkeys(self._assumed))
+        self._assumed = []
+        return found
+
+    def _word(
+        self, node: Node, state: State, out: _Building, *, quoted: bool = False, split: bool = True
+    ) -> None:
+        kind = node.type
+        if kind in ("word", "extglob_pattern", "regex", "variable_name", "number") and not (
+            node.child_count
+        ):
+            out.add(self._unescape(self.script.mapped(node), quoted))
+        elif kind == "string":
+            self._string(node, state, out)
+        elif kind == "raw_string":
+            inner = self.script.mapped(node)
+            out.add(inner[1 : len(inner) - 1])
+        elif kind == "ansi_c_string":
+            out.add(self._ansi(self.script.mapped(node)))
+        elif kind in ("concatenation", "command_name", "translated_string"):
+            for child in node.children:
+                if child.type != "$":
+                    self._word(child, state, out, quoted=quoted, split=split)
+        elif kind in _EXPANSIONS:
+            self._expansion(node, state, out, quoted or not split)
+        else:
+            out.add(self._unescape(self.script.mapped(node), quoted))
+
+    def _string(self, node: Node, state: State, out: _Building) -> None:
+        # Blanks at the edges of a string belong to no child, so gaps between expansions are the text.
+        out.open = True
+        at = node.start_byte + 1
+        for child in node.children:
+            if child.type in _EXPANSIONS:
+                if child.start_byte > at:
+                    out.add(self._unescape(self.script.between(at, child.start_byte), True))
+                self._expansion(child, state, out, True)
+                at = child.end_byte
+        end = node.end_byte - 1
+        if end > at:
+            out.add(self._unescape(self.script.between(at, end), True))
+
+    def _unescape(self, text: Mapped, quoted: bool) -> Mapped:
+        raw = text.text
+        if "\\" not in raw:
+            return text
+        pieces: list[Mapped] = []
+        i = begin = 0
+        while i < len(raw) - 1:
+            if raw[i] != "\\":
+                i += 1
+                continue
+            following = raw[i + 1]
+            if following in "\n\r" or not quoted or following in '"\\$`':
+                pieces.append(text[begin:i])
+                i += 2
+                begin = i if following in "\n\r" else i - 1
+                if following == "\r" and raw[i : i + 1] == "\n":
+                    i += 1
+                    begin = i
+            else:
+                i += 2
+        pieces.append(text[begin:])
+        return join(pieces)
+
+    def _ansi(self, text: Mapped) -> Mapped:
+        raw = text.text
+        pieces: list[Mapped] = []
+        i = 2
+        while i < len(raw) - 1:
+            if raw[i] == "\\" and raw[i + 1] in _ANSI:
+                start, end = text.place(i)[0], text.place(i + 1)[1]
+                pieces.append(Mapped.standing_for(_ANSI[raw[i + 1]], start, end))
+                i += 2
+            else:
+                pieces.append(text[i : i + 1])
+                i += 1
+        return join(pieces)
+
+    def hole(self, node: Node, reason: str, *, spliced: bool = False) -> Mapped:
+        """An unknown that stands for a node."""
+        return self.script.hole(node, reason, spliced=spliced)
+
+    def _put(self, text: Mapped, out: _Building, quoted: bool) -> None:
+        """Add an expansion's value, split at blanks when it is not quoted."""
+        if quoted:
+            out.add(text)
+            return
+        raw = text.text
+        if not raw:
+            return
+        if len(raw) == 1 and self.file.holes_in(raw):
+            out.unquoted = not out.open
+            out.add(text)
+            return
+        if raw[0] in BLANKS:
+            out.close(tuple(self._assumed))
+        for i, part in enumerate(text.split()):
+            if i:
+                out.close(tuple(self._assumed))
+            out.add(part)
+        if raw[-1] in BLANKS:
+            out.close(tuple(self._assumed))
+
+    def _put_array(self, fields: tuple[Field, ...], out: _Building) -> None:
+        for i, each in enumerate(fields):
+            if i:
+                out.close(())
+            if not out.open and i < len(fields) - 1:
+                out.done.append(each)
+            else:
+                out.add(each.value)
+
+    def _expansion(self, node: Node, state: State, out: _Building, quoted: bool) -> None:
+        kind = node.type
+        if kind == "simple_expansion":
+            name = self.script.source(node)[1:]
+            self._variable(node, name, state, out, quoted)
+        elif kind == "expansion":
+            self._braces(node, state, out, quoted)
+        elif kind == "arithmetic_expansion":
+            number = arithmetic(self.script, node, state)
+            if number is None:
+                out.add(self.hole(node, "arithmetic on unknown values"))
+            else:
+                out.add(Mapped.standing_for(str(number), *self.script.place(node)))
+        elif kind == "command_substitution":
+            text = self.capture(node, state) if self.capture is not None else None
+            unknown = text is None or (not text and not quoted)
+            self._put(
+                self.hole(node, "output of a command") if unknown or text is None else text,
+                out,
+                quoted,
+            )
+        else:
+            out.add(self.hole(node, "process substitution"))
+
+    def _variable(self, node: Node, name: str, state: State, out: _Building, quoted: bool) -> None:
+        if name in ("@", "*"):
+            self._all_args(node, name, state, out, quoted)
+            return
+        value = self.lookup(name, state)
+        if value is None:
+            reason = f"${name} is not set in the file" if not name.isdigit() else "script argument"
+            self._put(self.hole(node, reason), out, quoted)
+        elif isinstance(value, tuple):
+            self._put(value[0].value if value else EMPTY, out, quoted)
+        else:
+            self._assumed += value.assumed
+            self._put(value.value, out, quoted)
+
+    def _all_args(self, node: Node, name: str, state: State, out: _Building, quoted: bool) -> None:
+        if state.args is None:
+            out.add(self.hole(node, "arguments of the script", spliced=True))
+        elif name == "@" or not quoted:
+            self._put_array(state.args, out)
+            out.open = out.open or False
+        else:
+            out.add(join(_spaced(state.args)))
+
+    def lookup(self, name: str, state: State) -> Field | tuple[Field, ...] | None:
+        """A variable's value, or None when the file does not set it."""
+        if name.isdigit() and name != "0":
+            if state.args is None:
+                return None
+            index = int(name) - 1
+            if index < len(state.args):
+                return state.args[index]
+            return Field(EMPTY, 0, 0)
+        return state.values.get(name)
+
+    def _braces(self, node: Node, state: State, out: _Building, quoted: bool) -> None:
+        children = [c for c in node.children if c.type not in ("${", "}")]
+        if not children:
+            out.add(self.hole(node, "expansion not understood"))
+            return
+        first = children[0]
+        if first.type in ("#", "!"):
+            out.add(self._length(node, children, state) or self.hole(node, "indirect expansion"))
+            return
+        name, index = self._name(first)
+        if name in ("@", "*"):
+            self._all_args(node, name, state, out, quoted)
+            return
+        value = self.lookup(name, state)
+        if isinstance(value, tuple) and index is None and len(children) == 1:
+            value = value[0] if value else Field(EMPTY, 0, 0)
+        if isinstance(value, tuple) and index not in (None, "@", "*"):
+            value = self._element(value, str(index))
+        if len(children) == 1:
+            self._plain(node, name, value, out, quoted or index == "*")
+            return
+        self._operate(_Parameter(node, name, value, children), state, out, quoted)
+
+    def _name(self, first: Node) -> tuple[str, str | None]:
+        if first.type != "subscript":
+            return self.script.source(first), None
+        source = self.script.source(first)
+        name, _, index = source.partition("[")
+        return name, index.rstrip("]")
+
+    @staticmethod
+    def _element(value: tuple[Field, ...], index: str) -> Field | None:
+        try:
+            return value[int(index)]
+        except (ValueError, IndexError):
+            return None
+
+    def _length(self, node: Node, children: list[Node], state: State) -> Mapped | None:
+        if children[0].type != "#" or len(children) < 2:
+            return None
+        name, index = self._name(children[1])
+        value = self.lookup(name, state)
+        if value is None:
+            return None
+        if isinstance(value, tuple):
+            if index not in ("@", "*") or any(f.many == "any" for f in value):
+                return None
+            count = len(value)
+        else:
+            if self.file.holes_in(value.text):
+                return None
+            count = 1 if index in ("@", "*") else len(value.text)
+        return Mapped.standing_for(str(count), *self.script.place(node))
+
+    def _plain(
+        self,
+        node: Node,
+        name: str,
+        value: Field | tuple[Field, ...] | None,
+        out: _Building,
+        quoted: bool,
+    ) -> None:
+        if value is None:
+            array = "[@]" in self.script.source(node)
+            unknown = self.hole(node, f"${name} is not set in the file", spliced=array)
+            self._put(unknown, out, quoted)
+        elif isinstance(value, tuple):
+            self._put_array(value, out)
+        else:
+            self._assumed += value.assumed
+            self._put(value.value, out, quoted)
+
+    def _operate(self, parameter: _Parameter, state: State, out: _Building, quoted: bool) -> None:
+        node, name = parameter.node, parameter.name
+        value, children = parameter.value, parameter.children
+        operator = children[1].type
+        rest = children[2:]
+        is_set = value is not None and (
+            operator[0] != ":" or isinstance(value, tuple) or bool(value.value)
+        )
+        if operator in _DEFAULTS:
+            if is_set:
+                self._plain(node, name, value, out, quoted)
+                return
+            if value is None:
+                self._assumed.append(f"{name} is unset")
+            self._rest(rest, state, out, quoted)
+            if operator.endswith("="):
+                text = join([self.text(r, state) for r in rest])
+                state.assign(name, Field(text, *(text.extent() or self.script.place(node))))
+        elif operator in _ALTERNATIVES:
+            if is_set:
+                self._rest(rest, state, out, quoted)
+            elif value is None:
+                self._assumed.append(f"{name} is unset")
+        elif operator in (":?", "?"):
+            self._plain(node, name, value if is_set else None, out, quoted)
+        elif isinstance(value, Field) and not self.file.holes_in(value.text):
+            changed = self._edit(value.value, children, state)
+            self._put(
+                self.hole(node, "expansion not understood") if changed is None else changed,
+                out,
+                quoted,
+            )
+        else:
+            spliced = isinstance(value, tuple)
+            unknown = self.hole(node, f"depends on ${name}", spliced=spliced)
+            self._put(unknown, out, quoted)
+
+    def _rest(self, rest: list[Node], state: State, out: _Building, quoted: bool) -> None:
+        if len(rest) == 1 and rest[0].type in ("word", "concatenation") and not quoted:
+            self._put(self.text(rest[0], state), out, quoted)
+            return
+        for node in rest:
+            self._word(node, state, out, quoted=quoted, split=not quoted)
+
+    def _edit(self, value: Mapped, children: list[Node], state: State) -> Mapped | None:
+        operator = children[1].type
+        argument = self.text(children[2], state).text if len(children) > 2 else ""
+        raw = value.text
+        if self.file.holes_in(argument) or len(raw) > _MAX_TEXT or len(argument) > 200:
+            return None
+        if operator in ("#", "##", "%", "%%"):
+            cut = _trim(raw, argument, operator)
+            return value[cut[0] : cut[1]]
+        if operator in ("^^", ",,") and len(children) == 2:
+            place = value.extent() or (0, 0)
+            changed = raw.upper() if operator == "^^" else raw.lower()
+            return Mapped.standing_for(changed, *place)
+        if operator in ("/", "//") and not any(c in argument for c in "*?["):
+            tail = [c for c in children[3:] if c.type != "/"]
+            new = self.text(tail[0], state).text if tail else ""
+            if self.file.holes_in(new) or not argument:
+                return None
+            place = value.extent() or (0, 0)
+            changed = raw.replace(argument, new, -1 if operator == "//" else 1)
+            return Mapped.standing_for(changed, *place)
+        return None
+
+
+def _trim(raw: str, pattern: str, operator: str) -> tuple[int, int]:
+    """What remains of a text when a glob is cut from its front (`#`) or its back (`%`)."""
+    size = len(raw)
+    longest = len(operator) == 2
+    order = range(size, -1, -1) if longest else range(size + 1)
+    if len(raw) > 2000:
+        return 0, size
+    for count in order:
+        part = raw[:count] if operator[0] == "#" else raw[size - count :]
+        if fnmatch.fnmatchcase(part, pattern):
+            return (count, size) if operator[0] == "#" else (0, size - count)
+    return 0, size
+
+
+def _spaced(fields: tuple[Field, ...]) -> list[Mapped]:
+    pieces: list[Mapped] = []
+    for each in fields:
+        if pieces:
+            pieces.append(Mapped.standing_for(" ", each.start, each.start))
+        pieces.append(each.value)
+    return pieces

@@ -1,0 +1,253 @@
+"""Text that remembers where in its file each character stands.
+
+Deployment files nest languages: a shell script in a YAML scalar in a ConfigMap. `Mapped` is a string
+whose characters keep their offsets in the outermost file through unquoting, folding, slicing and
+joining, so that the word found at the innermost level still points at the file.
+
+What is known only at run time is a *hole*: one private-use character in the text, described in the
+file's table. Every inner reader takes it for an ordinary letter.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from sgcheck.scan.model import Choice, Span
+
+_FIRST_HOLE = 0xF0000
+_LAST_HOLE = 0xFFFFC
+FILL = "\U000ffffd"  # second and further characters of a hole that keeps its length
+
+
+@dataclass(frozen=True, slots=True)
+class Hole:
+    """Something unknown: its words in the file, why it is unknown, its few values if known.
+
+    `spliced` marks what can become any number of words (an array, a rendered list).
+    """
+
+    source: str
+    reason: str
+    choices: tuple[Choice, ...] = ()
+    spliced: bool = False
+
+
+class SourceFile:
+    """One file's text with line numbers and its table of holes. `path` is shown to people."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path = path
+        self.original = text
+        self.text = text
+        self._lines: list[int] | None = None
+        self._holes: dict[str, Hole] = {}
+        self._known: dict[Hole, str] = {}
+        self._next = _FIRST_HOLE
+        self._tail = ""
+        top = max(text, default="")
+        if top >= "\U000f0000":
+            for char in {c for c in text if c >= "\U000f0000"}:
+                self._holes[char] = Hole(char, "a private-use character")
+
+    @property
+    def line_starts(self) -> list[int]:
+        """The offset at which each line begins."""
+        if self._lines is None:
+            starts = [0]
+            find = self.original.find
+            at = find("\n")
+            while at >= 0:
+                starts.append(at + 1)
+                at = find("\n", at + 1)
+            self._lines = starts
+        return self._lines
+
+    def line_of(self, offset: int) -> int:
+        """The line, from 1, that holds the offset."""
+        return bisect_right(self.line_starts, offset)
+
+    def line_text(self, line: int) -> str:
+        """The text of a line, from 1, without its end."""
+        starts = self.line_starts
+        end = starts[line] if line < len(starts) else len(self.original)
+        return self.original[starts[line - 1] : end].rstrip("\r\n")
+
+    def span(self, start: int, end: int) -> Span:
+        """The place of the characters from `start` to before `end`."""
+        starts = self.line_starts
+        first = bisect_right(starts, start)
+        last = bisect_right(starts, end)
+        return Span(
+            first, start - starts[first - 1] + 1, last, end - starts[last - 1] + 1, start, end
+        )
+
+    def hole(self, hole: Hole) -> str:
+        """The one character that stands for `hole` in mapped text."""
+        char = self._known.get(hole)
+        if char is not None:
+            return char
+        if self._next > _LAST_HOLE:
+            return self._overflow()
+        char = chr(self._next)
+        self._next += 1
+        while char in self._holes:
+            char = chr(self._next)
+            self._next += 1
+        self._holes[char] = hole
+        self._known[hole] = char
+        return char
+
+    def _overflow(self) -> str:
+        if not self._tail:
+            self._tail = "\U0010fff0"
+            self._holes[self._tail] = Hole("", "too many unknown values in one file")
+        return self._tail
+
+    def hole_of(self, char: str) -> Hole | None:
+        """The hole that a character stands for, if it is one."""
+        return self._holes.get(char) if char >= "\U000f0000" else None
+
+    def holes_in(self, text: str) -> list[Hole]:
+        """The holes of a text, in order."""
+        if not text or max(text) < "\U000f0000":
+            return []
+        return [h for c in text if (h := self.hole_of(c)) is not None]
+
+    def mapped(self, start: int = 0, end: int | None = None) -> Mapped:
+        """A stretch of the file itself."""
+        stop = len(self.text) if end is None else end
+        return Mapped.written(self.text[start:stop], start)
+
+
+class Mapped:
+    """An immutable string with the file offset of each of its characters.
+
+    Kept as runs of (first index, offset, width). In a run of width 1 the characters stand one after the other
+    from the offset on. In a run of another width every character stands for the whole stretch
+    `offset` to `offset + width`: an escape sequence, or text that the file writes in another form.
+    """
+
+    __slots__ = ("_at", "_to", "_width", "text")
+
+    def __init__(self, text: str, runs: Iterable[tuple[int, int, int]] = ()) -> None:
+        self.text = text
+        table = list(runs)
+        self._at = [r[0] for r in table]
+        self._to = [r[1] for r in table]
+        self._width = [r[2] for r in table]
+
+    @classmethod
+    def written(cls, text: str, start: int) -> Mapped:
+        """Text that stands in the file as it is, from `start` on."""
+        return cls(text, ((0, start, 1),)) if text else EMPTY
+
+    @classmethod
+    def standing_for(cls, text: str, start: int, end: int) -> Mapped:
+        """Text that as a whole stands for the file's `start` to `end`."""
+        # A run of width 1 means letter by letter, so one character for many is given no width.
+        width = 0 if end - start == 1 and len(text) > 1 else end - start
+        return cls(text, ((0, start, width),)) if text else EMPTY
+
+    def __len__(self) -> int:
+        return len(self.text)
+
+    def __bool__(self) -> bool:
+        return bool(self.text)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"Mapped({self.text!r}, {self.extent()})"
+
+    def runs(self) -> Iterator[tuple[int, int, int]]:
+        """The runs as (first index, offset, width)."""
+        return zip(self._at, self._to, self._width, strict=True)
+
+    def place(self, index: int) -> tuple[int, int]:
+        """The file's start and end offset of one character."""
+        run = bisect_right(self._at, index) - 1
+        width = self._width[run]
+        if width == 1:
+            start = self._to[run] + index - self._at[run]
+            return start, start + 1
+        return self._to[run], self._to[run] + width
+
+    def extent(self) -> tuple[int, int] | None:
+        """From the first character's start to the last one's end; None for empty text.
+
+        When the text was joined from pieces in another order than the file's, it is the first piece.
+        """
+        if not self.text:
+            return None
+        start, first_end = self.place(0)
+        end = self.place(len(self.text) - 1)[1]
+        return (start, end) if end >= first_end else (start, first_end)
+
+    def is_literal(self, start: int, end: int) -> bool:
+        """Whether all characters lie in the file between the offsets."""
+        return all(
+            start <= to and to + (width if width != 1 else length) <= end
+            for to, width, length in self._pieces()
+        )
+
+    def _pieces(self) -> Iterator[tuple[int, int, int]]:
+        stops = [*self._at[1:], len(self.text)]
+        for at, to, width, stop in zip(self._at, self._to, self._width, stops, strict=True):
+            yield to, width, stop - at
+
+    def __getitem__(self, part: slice) -> Mapped:
+        start, stop, _ = part.indices(len(self.text))
+        if start >= stop:
+            return EMPTY
+        first = bisect_right(self._at, start) - 1
+        last = bisect_right(self._at, stop - 1) - 1
+        runs = []
+        for i in range(first, last + 1):
+            at, to, width = self._at[i], self._to[i], self._width[i]
+            if at < start and width == 1:
+                to += start - at
+            runs.append((max(at - start, 0), to, width))
+        return Mapped(self.text[start:stop], runs)
+
+    def __add__(self, other: Mapped) -> Mapped:
+        return join((self, other))
+
+    def strip(self, chars: str | None = None) -> Mapped:
+        """As `str.strip`."""
+        left = len(self.text) - len(self.text.lstrip(chars))
+        return self[left : len(self.text.rstrip(chars))]
+
+    def split(self) -> list[Mapped]:
+        """As `str.split()`: at runs of blanks."""
+        parts: list[Mapped] = []
+        begin = -1
+        for index, char in enumerate(self.text):
+            if char in " \t\r\n":
+                if begin >= 0:
+                    parts.append(self[begin:index])
+                    begin = -1
+            elif begin < 0:
+                begin = index
+        if begin >= 0:
+            parts.append(self[begin:])
+        return parts
+
+
+EMPTY = Mapped("")
+
+
+def join(pieces: Iterable[Mapped]) -> Mapped:
+    """One text from several, each character keeping its place."""
+    texts: list[str] = []
+    runs: list[tuple[int, int, int]] = []
+    length = 0
+    for piece in pieces:
+        if not piece.text:
+            continue
+        runs.extend((at + length, to, width) for at, to, width in piece.runs())
+        texts.append(piece.text)
+        length += len(piece.text)
+    return Mapped("".join(texts), runs)
