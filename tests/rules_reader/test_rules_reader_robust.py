@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 from collections.abc import Callable
@@ -106,6 +107,23 @@ def test_deep_code_in_one_method_leaves_the_others() -> None:
     assert [r.target for r in module.rules if r.kind == "write"] == ["x"]
     (problem,) = module.problems
     assert (problem.code, problem.line, problem.end_line) == ("too-deep", 3, 3)
+
+
+def test_a_walk_that_is_broken_off_leaves_nothing_behind() -> None:
+    nested = "f({'k': " * 60 + "1" + "})" * 60
+    last = "def h(self):\n    g(y=1)\n    self.x = 1\n"
+    text = f"def f():\n    for n in ('a', 'b'):\n        return {{'a': {nested}}}\n{last}"
+    limit = sys.getrecursionlimit()
+    depth = len(inspect.stack())
+    sys.setrecursionlimit(depth + 260)
+    try:
+        module = read_rules(text, "x.py")
+    finally:
+        sys.setrecursionlimit(limit)
+    assert [(p.code, p.line, p.end_line) for p in module.problems] == [("too-deep", 1, 3)]
+    alone = read_rules("\n\n\n" + last, "x.py")
+    assert module.rules == alone.rules
+    assert module.statements[-2:] == alone.statements[-2:]
 
 
 def test_long_chain_of_branches() -> None:

@@ -65,6 +65,10 @@ class Expressions:
         self.context = ""
         self._compares: list[Compare] = []
 
+    def reset(self) -> None:
+        """Forgets a scan that was broken off."""
+        self.events, self.context, self._compares = [], "", []
+
     def offsets(self, node: cst.CSTNode) -> Offsets:
         """Where a node stands; tuples and generators with their brackets, as they are written."""
         start, end = self.spans[id(node)]

@@ -50,7 +50,7 @@ class Walk(Collector):
         rules, functions, classes, statements = mark
         del self.rules[rules:], self.functions[functions:]
         del self.classes[classes:], self.statements[statements:]
-        self._in.events.clear()
+        self._in.reset()
         self._loops = {}
 
     def end_of_class(self, end_line: int, end_column: int, doc: str | None) -> None:
