@@ -18,7 +18,8 @@ from sgcheck.report.wording import (
     condition_text,
     effective_steps,
     flag_in,
-    step_text,
+    guard_text,
+    step_lines,
     value_text,
     when_text,
 )
@@ -97,15 +98,22 @@ def test_argv_text_keeps_a_flag_with_its_value() -> None:
     ]
 
 
-def test_step_text() -> None:
-    assert step_text(Because("flag", 8), "--tp-size") == "set by --tp-size"
-    assert step_text(Because("flag", 8), None) == "set by your flag"
+def test_step_lines() -> None:
+    assert step_lines(Because("flag", 8), "--tp-size") == ["set by --tp-size"]
+    assert step_lines(Because("flag", 8), None) == ["set by your flag"]
     write = Because("write", 8, "f", 1, "A.f", ("a", "b", "c"))
-    assert step_text(write, None) == "because b and c (+1 outer condition)"
-    assert step_text(write, None, verbose=True) == "because a and b and c"
-    assert step_text(Because("write", 8, "f", 1, "A.handle"), None) == "set in handle"
-    assert step_text(Because("write", 8, "f", 1), None) == "set by SGLang"
-    assert step_text(Because("declared", 8, "f", 1, "g", when="x is 1"), None) == "if x is 1"
+    assert step_lines(write, None) == ["because b", "and c", "(+1 outer condition)"]
+    assert step_lines(write, None, verbose=True) == ["because a", "and b", "and c"]
+    assert step_lines(Because("write", 8, "f", 1, "A.handle"), None) == ["set in handle"]
+    assert step_lines(Because("write", 8, "f", 1), None) == ["set by SGLang"]
+    assert step_lines(Because("declared", 8, "f", 1, "g", when="x is 1"), None) == ["if x is 1"]
+
+
+def test_long_guards_are_cut_unless_verbose() -> None:
+    guard = "x and " * 30
+    assert len(guard_text(guard)) == 120
+    assert guard_text(guard).endswith("…")
+    assert guard_text(guard, verbose=True) == guard
 
 
 def test_without_a_marked_step_the_last_one_with_the_value_counts() -> None:

@@ -12,7 +12,7 @@ from sgcheck.report.wording import (
     flag_in,
     place,
     reason_text,
-    step_text,
+    step_lines,
     value_text,
     when_text,
 )
@@ -40,15 +40,17 @@ class AnswerWriter:
         names = [name for answers in roles.values() for name in answers]
         value_at = 2 + width_of(self.page.terminal, names) + 2
         columns = (2, value_at, value_at + VALUE_WIDTH + 1)
+        seen: dict[str, tuple[str, str, FieldAnswer]] = {}
         for role, answers in roles.items():
             if not answers:
                 continue
             self.page.heading(role)
-            seen: dict[str, str] = {}
             for name, answer in answers.items():
-                first = seen.setdefault(answer.name, name)
-                same = answers[first] == answer and first != name and _is_long(answer)
-                self._row(name, answer, columns, first if same else None)
+                first_role, first, shown = seen.setdefault(answer.name, (role, name, answer))
+                same_as = None
+                if shown == answer and (first_role, first) != (role, name) and _is_long(answer):
+                    same_as = first if first_role == role else f"{first_role} {first}"
+                self._row(name, answer, columns, same_as)
 
     def listing(self, title: str, answers: Mapping[str, FieldAnswer]) -> None:
         """Fields one below the other, each with its value and what made it so."""
@@ -113,12 +115,13 @@ class AnswerWriter:
     ) -> None:
         """The reason stands beside the value if it fits there in one line, else below it."""
         _, value_at, reason_at = columns
-        reason = self._reason(answer)
+        lines = self._reason(answer)
+        reason = " ".join(lines)
         if max(reason_at, value_at + len(value.text) + 1) + len(reason) <= self.page.terminal.width:
             self.page.row([Span(name), value, Span(reason)], columns)
         else:
             self.page.row([Span(name), value], columns[:2])
-            self.page.paragraph(reason, indent=value_at, hanging=2)
+            self._paragraphs(lines, value_at)
         self._places(answer, value_at)
 
     def _cases(self, cases: Sequence[Case], indent: int, lead: str = "") -> None:
@@ -129,16 +132,23 @@ class AnswerWriter:
         self.rest(len(cases), "value", indent)
 
     def _why(self, answer: FieldAnswer, indent: int) -> None:
-        if why := self._reason(answer):
-            self.page.paragraph(why, indent=indent, hanging=2)
+        self._paragraphs(self._reason(answer), indent)
         self._places(answer, indent)
 
-    def _reason(self, answer: FieldAnswer) -> str:
+    def _paragraphs(self, lines: Sequence[str], indent: int) -> None:
+        """One paragraph if it fits in one line, else one per guard."""
+        whole = " ".join(lines)
+        if indent + len(whole) <= self.page.terminal.width:
+            lines = [whole] if whole else []
+        for line in lines:
+            self.page.paragraph(line, indent=indent, hanging=2)
+
+    def _reason(self, answer: FieldAnswer) -> list[str]:
         if answer.status == "unknown":
-            return reason_text(answer.reason)
+            return [reason_text(answer.reason)]
         steps = effective_steps(answer)
         flag = flag_in(self.argv, answer.name)
-        return step_text(steps[-1], flag, self.verbose) if steps else ""
+        return step_lines(steps[-1], flag, self.verbose) if steps else []
 
     def _places(self, answer: FieldAnswer, indent: int) -> None:
         """The lines that wrote the value or left it unknown; defaults and flags need none."""

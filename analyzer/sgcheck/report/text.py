@@ -14,6 +14,7 @@ from sgcheck.report.wording import (
     clean,
     condition_text,
     count,
+    guard_text,
     place,
     reason_text,
     value_text,
@@ -133,7 +134,7 @@ def error_lines(writer: AnswerWriter, error: LaunchError, indent: int) -> None:
     shown = error.conditions if writer.verbose else error.conditions[:MAX_CASES]
     for number, condition in enumerate(shown):
         lead = Span("and" if number else "because", DIM)
-        text = Span(condition_text(condition, writer.verbose))
+        text = Span(guard_text(condition, writer.verbose))
         page.row([lead, text], [below, below + len("because ")])
     writer.rest(len(error.conditions), "condition", below)
 

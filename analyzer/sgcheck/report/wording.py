@@ -12,6 +12,7 @@ from sgcheck.resolve.resolution import Because, FieldAnswer, JsonValue, Reason
 
 SHOWN_CHOICES = 2
 SHOWN_CONDITIONS = 2
+MAX_GUARD = 120
 MAX_VALUE = 60
 
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|.)")
@@ -93,26 +94,38 @@ def when_text(condition: str, verbose: bool = False) -> str:
     return text if text in ("otherwise", "always") else f"if {text}"
 
 
-def step_text(step: Because, flag: str | None, verbose: bool = False) -> str:
-    """Why a step gave its value, without its place; `flag` is the spelling that the user chose."""
+def guard_text(guard: str, verbose: bool = False) -> str:
+    """A guard as the source writes it, cut at `MAX_GUARD` characters unless `verbose`."""
+    text = condition_text(guard, verbose=True)
+    return text if verbose or len(text) <= MAX_GUARD else text[: MAX_GUARD - 1] + "…"
+
+
+def step_lines(step: Because, flag: str | None, verbose: bool = False) -> list[str]:
+    """Why a step gave its value, without its place, a line per guard (the outer ones not shown).
+
+    `flag` is the spelling that the user chose, if that is known.
+    """
     match step.kind:
         case "default":
-            return "default"
+            return ["default"]
         case "flag":
-            return f"set by {flag or 'your flag'}"
+            return [f"set by {flag or 'your flag'}"]
         case "env":
-            return "set by the environment"
+            return ["set by the environment"]
         case "declared" | "write":
             pass
     if step.conditions:
         shown = step.conditions if verbose else step.conditions[-SHOWN_CONDITIONS:]
-        hidden = len(step.conditions) - len(shown)
-        more = f" (+{count(hidden, 'outer condition')})" if hidden else ""
-        return "because " + " and ".join(map(condition_text, shown)) + more
+        lines = ["and " + guard_text(guard, verbose) for guard in shown]
+        lines[0] = "because " + lines[0].removeprefix("and ")
+        if hidden := len(step.conditions) - len(shown):
+            lines.append(f"(+{count(hidden, 'outer condition')})")
+        return lines
     if step.when:
-        return when_text(step.when, verbose)
+        return [when_text(step.when, verbose)]
     # No guard is recorded. That is not the same as being written on every launch, so don't say so.
-    return f"set in {clean(step.function).rsplit('.', 1)[-1]}" if step.function else "set by SGLang"
+    function = clean(step.function).rsplit(".", 1)[-1] if step.function else ""
+    return [f"set in {function}" if function else "set by SGLang"]
 
 
 def count(number: int, singular: str, plural: str | None = None) -> str:
