@@ -8,12 +8,13 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import libcst as cst
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sgcheck.syntax.rule_text import MAX_DEPTH, fold
-from sgcheck.syntax.rules import Rule, read_rules
+from sgcheck.syntax.rules import Read, Rule, read_rules
 
 
 def writes(source: str | bytes) -> list[Rule]:
@@ -109,21 +110,38 @@ def test_deep_code_in_one_method_leaves_the_others() -> None:
     assert (problem.code, problem.line, problem.end_line) == ("too-deep", 3, 3)
 
 
-def test_a_walk_that_is_broken_off_leaves_nothing_behind() -> None:
-    nested = "f({'k': " * 60 + "1" + "})" * 60
-    last = "def h(self):\n    g(y=1)\n    self.x = 1\n"
-    text = f"def f():\n    for n in ('a', 'b'):\n        return {{'a': {nested}}}\n{last}"
-    limit = sys.getrecursionlimit()
-    depth = len(inspect.stack())
-    sys.setrecursionlimit(depth + 260)
-    try:
-        module = read_rules(text, "x.py")
-    finally:
-        sys.setrecursionlimit(limit)
+def test_a_walk_that_is_broken_off_leaves_nothing_behind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from sgcheck.syntax.rule_reads import Reader
+
+    real = Reader.name
+
+    def name(self: Reader, node: cst.Name, line: int) -> Read | None:
+        if node.value == "boom":
+            raise RecursionError
+        return real(self, node, line)
+
+    monkeypatch.setattr(Reader, "name", name)
+    last = "def h(self):\n    if {'y': 1} == a: pass\n    setattr(self, n, 1)\n"
+    text = "def f():\n    for n in ('a', 'b'):\n        return g({'a': i(boom)})\n"
+    module = read_rules(text + last, "x.py")
     assert [(p.code, p.line, p.end_line) for p in module.problems] == [("too-deep", 1, 3)]
     alone = read_rules("\n\n\n" + last, "x.py")
     assert module.rules == alone.rules
-    assert module.statements[-2:] == alone.statements[-2:]
+    assert module.statements == alone.statements
+
+
+def test_too_deep_for_the_stack_that_is_left() -> None:
+    nested = "f({'k': " * 40 + "1" + "})" * 40
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(len(inspect.stack()) + 200)
+    try:
+        module = read_rules(f"def f():\n    {nested}\ndef g(self): self.x = 1\n", "x.py")
+    finally:
+        sys.setrecursionlimit(limit)
+    assert [(p.code, p.line) for p in module.problems] == [("too-deep", 1)]
+    assert [r.target for r in module.rules] == ["x"]
 
 
 def test_long_chain_of_branches() -> None:
@@ -145,8 +163,6 @@ def test_one_very_long_line() -> None:
 def test_code_that_libcst_does_not_know_costs_only_its_slice(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    import libcst as cst
-
     real = cst.parse_module
 
     def parse(source: str) -> cst.Module:
