@@ -493,9 +493,5 @@ def test_rules_are_plain_data() -> None:
 
 def test_imports() -> None:
     module = read("import os.path\nimport a.b as c\nfrom .d import e as f\nfrom g import h\n")
-    assert dict(module.imports) == {
-        "os": "os",
-        "c": "a.b",
-        "f": "sglang.srt.d.e",
-        "h": "g.h",
-    }
+    origins = {"os": "os", "c": "a.b", "f": "sglang.srt.d.e", "h": "g.h"}
+    assert dict(module.imports) == origins
