@@ -1,0 +1,229 @@
+"""Runs the rules over all launches of a scan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from sgcheck.errors import NothingToAnalyse, SourceError
+from sgcheck.findings.builder import FindingBuilder
+from sgcheck.findings.command import Command, read_command
+from sgcheck.findings.environment import KnownNames
+from sgcheck.findings.flags import FlagTable
+from sgcheck.findings.model import Finding, Severity
+from sgcheck.findings.readings import Reading, readings
+from sgcheck.findings.resolving import Question, Release, Releases, files_of, frozen
+from sgcheck.findings.rule import Rule
+from sgcheck.findings.settle import From, Settled, Wish, settle
+from sgcheck.findings.subject import Subject
+from sgcheck.resolve.resolution import Resolution
+from sgcheck.scan.model import Launch
+
+Layers = Callable[[str], Sequence[tuple[From, Wish]]]
+"""Gives what configuration and options say about a file, the strongest layer first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One launch after its check. `problem` says why it could not be resolved."""
+
+    launch: Launch
+    settled: Settled
+    version: str | None
+    resolution: Resolution | None
+    findings: tuple[Finding, ...]
+    problem: str | None = None
+    unread: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Checker:
+    """Checks launches one after the other; releases and answers are kept between them."""
+
+    rules: Sequence[Rule]
+    releases: Releases
+    layers: Layers
+    _earlier: dict[tuple[str, str], list[Subject]] = field(default_factory=dict)
+
+    def check(self, launches: Sequence[Launch]) -> list[Checked]:
+        """The launches in their order. Those of one release follow each other while they are checked.
+
+        Raises UsageError for a configuration that names no machine or model.
+        """
+        self._earlier.clear()
+        settled = [settle(launch, self.layers(launch.file)) for launch in launches]
+        # A deployment stays together, whatever releases its roles name.
+        release_of_file: dict[str, str] = {}
+        for launch, facts in zip(launches, settled, strict=True):
+            release_of_file.setdefault(launch.file, f"{facts.python or ''} {facts.version or ''}")
+        order = sorted(range(len(launches)), key=lambda i: (release_of_file[launches[i].file], i))
+        out: dict[int, Checked] = {}
+        for index in order:
+            out[index] = self._check(launches[index], settled[index], index)
+        return [out[index] for index in range(len(launches))]
+
+    def _check(self, launch: Launch, settled: Settled, index: int) -> Checked:
+        release, problem = self._release(settled)
+        version = release.tree.version if release is not None else settled.version
+        group = self._earlier.setdefault((launch.file, launch.group), [])
+        siblings = tuple(group) if launch.group else ()
+        first: Subject | None = None
+        found: list[tuple[str, list[Finding]]] = []
+        samples: list[tuple[str, list[Finding]]] = []
+        for reading in readings(launch, settled):
+            subject = self._subject(reading, settled, release, version, siblings)
+            if first is None:
+                first = subject
+                group.append(subject)
+            elif reading.target is not first.target and not settled.certain:
+                # The other machines are only samples: they confirm or weaken, they add nothing.
+                if not _has_error(found):
+                    break
+                samples.append((reading.condition, self._findings(subject, release, index)))
+                continue
+            found.append((reading.condition, self._findings(subject, release, index)))
+        assert first is not None
+        return Checked(
+            launch,
+            settled,
+            version,
+            first.resolution,
+            merge(found, samples),
+            problem,
+            tuple(use.written for use in first.command.unread),
+        )
+
+    def _release(self, settled: Settled) -> tuple[Release | None, str | None]:
+        try:
+            found = self.releases.get(settled.version, settled.python, from_file=settled.from_file)
+        except (SourceError, NothingToAnalyse) as error:
+            if not settled.from_file:
+                raise
+            return None, str(error)
+        return found, None
+
+    def _subject(
+        self,
+        reading: Reading,
+        settled: Settled,
+        release: Release | None,
+        version: str | None,
+        siblings: tuple[Subject, ...],
+    ) -> Subject:
+        table = release.table(reading.target) if release is not None else None
+        command = read_command(reading.launch.merged_argv(), table)
+        subject = Subject(
+            reading.launch,
+            command,
+            settled,
+            reading.target,
+            table,
+            version=version,
+            condition=reading.condition,
+            siblings=siblings,
+        )
+        if release is None:
+            return subject
+
+        def ask(argv: Sequence[str], files: tuple[tuple[str, bytes], ...] = ()) -> Resolution:
+            return release.resolve(_question(reading, settled, tuple(argv), files))
+
+        def names() -> KnownNames:
+            return release.known_names()
+
+        argv, files = prediction(reading.launch, command, table)
+        return replace(subject, resolution=ask(argv, files), known_names=names, what_if=ask)
+
+    def _findings(self, subject: Subject, release: Release | None, index: int) -> list[Finding]:
+        source_line = release.source_line if release is not None else None
+        out: list[Finding] = []
+        for rule in self.rules:
+            if rule.meta.needs_resolution and subject.resolution is None:
+                continue
+            meta = rule.meta
+            builder = FindingBuilder(
+                meta.id,
+                severity=meta.severity,
+                confidence=meta.confidence,
+                launch=subject.launch,
+                index=index,
+                source_line=source_line,
+            )
+            out.extend(rule.check(subject, builder))
+        return out
+
+
+def prediction(
+    launch: Launch, command: Command, table: FlagTable | None
+) -> tuple[tuple[str, ...], tuple[tuple[str, bytes], ...]]:
+    """The arguments and files to predict with.
+
+    A configuration file that lies in the scanned file is given to SGLang's own merger, unless part of
+    it is known only at run time; one that lies elsewhere cannot be read and is left out.
+    """
+    config = launch.config
+    if config is not None and config.error is None:
+        words = [word for entry in config.entries for word in entry.words]
+        if all(word.text is not None for word in words):
+            own = read_command(launch.argv, table)
+            use = own.last("--config")
+            name = use.value if use is not None else None
+            if name is not None:
+                return own.prediction_argv(), files_of(name, config.text)
+        return command.prediction_argv(), ()
+    uses = tuple(use for use in command.uses if use.spelling != "--config")
+    return replace(command, uses=uses).prediction_argv(), ()
+
+
+def _question(
+    reading: Reading,
+    settled: Settled,
+    argv: tuple[str, ...],
+    files: tuple[tuple[str, bytes], ...],
+) -> Question:
+    env = dict(settled.env)
+    for name, variable in reading.launch.env.items():
+        if variable.value.text is not None:
+            env[name] = variable.value.text
+    drafts = tuple(settled.drafts.items())
+    return Question(argv, frozen(env), reading.target, settled.model, drafts, files)
+
+
+def _has_error(found: Iterable[tuple[str, list[Finding]]]) -> bool:
+    return any(finding.severity == "error" for _, each in found for finding in each)
+
+
+def merge(
+    found: Sequence[tuple[str, Sequence[Finding]]],
+    samples: Sequence[tuple[str, Sequence[Finding]]] = (),
+) -> tuple[Finding, ...]:
+    """The findings of all readings of a launch, each once.
+
+    One that does not come in every reading says when it does, and is no error and not proved. Samples
+    can only weaken a finding so, they bring none of their own.
+    """
+    by_print: dict[str, list[tuple[str, Finding]]] = {}
+    for number, (condition, findings) in enumerate((*found, *samples)):
+        for each in {f.fingerprint: f for f in reversed(findings)}.values():
+            if number < len(found) or each.fingerprint in by_print:
+                by_print.setdefault(each.fingerprint, []).append((condition, each))
+    order = {f.fingerprint: None for _, findings in found for f in findings}
+    total = len(found) + len(samples)
+    return tuple(_merged(by_print[mark], total) for mark in order)
+
+
+def _merged(same: Sequence[tuple[str, Finding]], total: int) -> Finding:
+    finding = same[0][1]
+    if len(same) == total:
+        return finding
+    conditions = ", or ".join(condition for condition, _ in same if condition)
+    severity: Severity = "warning" if finding.severity == "error" else finding.severity
+    return replace(
+        finding,
+        severity=severity,
+        confidence="likely",
+        message=f"{finding.message} ({conditions})" if conditions else finding.message,
+    )
+
+
+__all__ = ["Checked", "Checker", "Layers", "merge", "prediction"]

@@ -1,0 +1,93 @@
+"""The names of the environment variables that a tree's sources speak of."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+
+from sgcheck.errors import SourceError
+from sgcheck.source.tree import PACKAGE, Tree
+
+_NAME = re.compile(rb"\bSGL(?:ANG)?_[A-Z0-9_]*[A-Z0-9]\b")
+_PREFIX = re.compile(rb"""["'](SGL(?:ANG)?_[A-Z0-9_]*_)["'{]""")
+_SUFFIXES = (".py", ".sh", ".toml", ".cu", ".cuh", ".cc", ".cpp", ".h")
+
+
+class KnownNames:
+    """The `SGLANG_*` and `SGL_*` names of one tree. `prefixes` begin names that code puts together."""
+
+    def __init__(self, names: frozenset[str], prefixes: tuple[str, ...] = ()) -> None:
+        self.names = names
+        self.prefixes = prefixes
+
+    def knows(self, name: str) -> bool:
+        """Whether the tree's sources hold the name, or the beginning of names of its kind."""
+        return name in self.names or name.startswith(self.prefixes)
+
+    def nearest(self, name: str) -> str | None:
+        """The name that resembles a wrong one most, if any does."""
+        found = difflib.get_close_matches(name, sorted(self.names), n=1, cutoff=0.85)
+        return found[0] if found else None
+
+
+@lru_cache(maxsize=16)
+def _kept(digest: str, tree: Tree, folder: Path | None) -> KnownNames:
+    path = None if folder is None else folder / f"{digest.removeprefix('sha256:')[:32]}.json"
+    if path is not None:
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            data = json.loads(path.read_bytes())
+            return KnownNames(frozenset(data["names"]), tuple(data["prefixes"]))
+    known = _read(tree)
+    if path is not None:
+        _store(path, {"names": sorted(known.names), "prefixes": list(known.prefixes)})
+    return known
+
+
+def known_names(tree: Tree, folder: Path | None = None) -> KnownNames:
+    """The names in all sources of a tree; kept in `folder` by the tree's digest."""
+    return _kept(tree.digest, tree, folder)
+
+
+def _read(tree: Tree) -> KnownNames:
+    names: set[bytes] = set()
+    prefixes: set[bytes] = set()
+    for path in _sources(tree):
+        with suppress(FileNotFoundError, SourceError):
+            content = tree.read(path)
+            if b"SGL" in content:
+                names.update(_NAME.findall(content))
+                prefixes.update(_PREFIX.findall(content))
+    whole = {b"SGLANG_", b"SGL_"}
+    return KnownNames(
+        frozenset(name.decode() for name in names),
+        tuple(sorted(prefix.decode() for prefix in prefixes - whole)),
+    )
+
+
+def _sources(tree: Tree) -> Iterator[str]:
+    pending = [PACKAGE]
+    while pending:
+        folder = pending.pop()
+        with suppress(FileNotFoundError, NotADirectoryError):
+            for name in reversed(tree.listdir(folder)):
+                path = f"{folder}/{name}"
+                if name.endswith(_SUFFIXES):
+                    yield path
+                elif "." not in name:
+                    pending.append(path)
+
+
+def _store(path: Path, data: object) -> None:
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+        with os.fdopen(handle, "w", encoding="ascii") as stream:
+            json.dump(data, stream)
+        Path(temporary).replace(path)

@@ -1,0 +1,149 @@
+"""What one release's parser accepts: its flags as data, read from the parser that it builds itself."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from sgcheck.resolve.plain import plain
+from sgcheck.resolve.resolution import JsonValue
+from sgcheck.values.unknown import find_unknown
+
+Match: TypeAlias = Literal["exact", "abbreviated", "ambiguous", "unknown"]
+
+_DEPRECATED = re.compile(r"\s*(?:\[|\(|note: --[\w-]+ is )?deprecated\b", re.IGNORECASE)
+_USE_FLAG = re.compile(
+    r"(?:use|alias for|favor of|set|with)\s+['`\"]?(--[a-z0-9][\w-]*(?:=[\w.-]+)?)", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """One option of the parser.
+
+    `least` and `most` bound the words that it takes (`most` None: no bound). `choices` are texts.
+    `successor` is the spelling that the release itself recommends, None where it names none.
+    """
+
+    names: tuple[str, ...]
+    dest: str
+    least: int
+    most: int | None
+    action: str
+    choices: tuple[str, ...] | None = None
+    default: JsonValue = None
+    deprecated: bool = False
+    successor: str | None = None
+    repeatable: bool = False
+    required: bool = False
+
+    @property
+    def name(self) -> str:
+        """The first long spelling."""
+        return next((n for n in self.names if n.startswith("--")), self.names[0])
+
+
+@dataclass(frozen=True, slots=True)
+class FlagTable:
+    """All flags of one release on one target."""
+
+    version: str
+    flags: tuple[Flag, ...]
+    by_name: Mapping[str, Flag] = field(repr=False, compare=False, default_factory=dict)
+
+    @classmethod
+    def of(cls, version: str, flags: Iterable[Flag]) -> FlagTable:
+        """A table with its index."""
+        kept = tuple(flags)
+        return cls(version, kept, {name: flag for flag in kept for name in flag.names})
+
+    def match(self, name: str) -> tuple[Match, tuple[str, ...]]:
+        """How argparse takes a spelling: the full names that it can stand for."""
+        if name in self.by_name:
+            return "exact", (name,)
+        if not name.startswith("--") or name == "--":
+            return "unknown", ()
+        found = tuple(sorted(full for full in self.by_name if full.startswith(name)))
+        if len(found) == 1:
+            return "abbreviated", found
+        return ("ambiguous", found) if found else ("unknown", ())
+
+    def nearest(self, name: str, count: int = 2) -> tuple[str, ...]:
+        """Spellings that resemble a wrong one, best first."""
+        names = [n for n in self.by_name if n.startswith("--")]
+        return tuple(difflib.get_close_matches(name, sorted(names), n=count, cutoff=0.75))
+
+    def of_dest(self, dest: str) -> tuple[Flag, ...]:
+        """The flags that write a field."""
+        return tuple(flag for flag in self.flags if flag.dest == dest)
+
+
+def read_flags(parser: argparse.ArgumentParser) -> list[Flag]:
+    """The flags of a parser, in its order; positional arguments are left out."""
+    return [_flag(action) for action in parser._actions if action.option_strings]
+
+
+def _flag(action: argparse.Action) -> Flag:
+    least, most = _words(action)
+    kind = type(action).__name__
+    help_text = action.help if isinstance(action.help, str) else ""
+    deprecated = "Deprecated" in kind or bool(_DEPRECATED.match(help_text))
+    return Flag(
+        names=tuple(action.option_strings),
+        dest=action.dest,
+        least=least,
+        most=most,
+        action=kind,
+        choices=_choices(action.choices),
+        default=_default(action.default),
+        deprecated=deprecated,
+        successor=_successor(action, help_text) if deprecated else None,
+        repeatable="Append" in kind or "Count" in kind or "Extend" in kind,
+        required=bool(action.required),
+    )
+
+
+def _words(action: argparse.Action) -> tuple[int, int | None]:
+    match action.nargs:
+        case None:
+            return 1, 1
+        case int():
+            return action.nargs, action.nargs
+        case "?":
+            return 0, 1
+        case "+":
+            return 1, None
+        case _:
+            return 0, None
+
+
+def _choices(choices: Any) -> tuple[str, ...] | None:
+    if choices is None:
+        return None
+    try:
+        return tuple(str(choice) for choice in choices if find_unknown(choice) is None)
+    except Exception:
+        # A container of the tree's own that cannot be walked outside the interpreter.
+        return None
+
+
+def _default(default: Any) -> JsonValue:
+    if default is argparse.SUPPRESS or find_unknown(default) is not None:
+        return None
+    return plain(default)
+
+
+def _successor(action: argparse.Action, help_text: str) -> str | None:
+    named = getattr(action, "new_flag", None)
+    if isinstance(named, str):
+        return named
+    message = getattr(action, "error_message", None)
+    for text in (message, help_text):
+        found = _USE_FLAG.search(text) if isinstance(text, str) else None
+        if found is not None and found[1] not in action.option_strings:
+            return found[1]
+    return None

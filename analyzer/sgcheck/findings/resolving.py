@@ -1,0 +1,167 @@
+"""From settled launches to resolutions: trees, predictors and answers are made once."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from sgcheck.errors import NothingToAnalyse, SgcheckError, SourceError
+from sgcheck.findings.environment import KnownNames, known_names
+from sgcheck.findings.flags import FlagTable, read_flags
+from sgcheck.source import Progress, Tree, open_tree
+from sgcheck.source.cache import cache_dir
+from sgcheck.world.model_facts import ModelFacts
+from sgcheck.world.target import TargetSpec
+
+if TYPE_CHECKING:
+    from sgcheck.resolve.predict import Predictor
+    from sgcheck.resolve.resolution import Resolution
+
+KEPT_PREDICTORS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One launch to resolve: what makes two launches equal."""
+
+    argv: tuple[str, ...]
+    env: tuple[tuple[str, str], ...]
+    target: TargetSpec
+    model: ModelFacts
+    drafts: tuple[tuple[str, ModelFacts], ...] = ()
+    files: tuple[tuple[str, bytes], ...] = ()
+
+
+@dataclass(slots=True)
+class Release:
+    """One tree with its predictor, tables and answers."""
+
+    tree: Tree
+    predictor: Predictor
+    tables: dict[TargetSpec, FlagTable | None] = field(default_factory=dict)
+    answers: dict[Question, Resolution] = field(default_factory=dict)
+    lines: dict[str, list[str]] = field(default_factory=dict)
+
+    def table(self, target: TargetSpec) -> FlagTable | None:
+        """The flags of the release on a machine; None where its parser could not be built."""
+        if target not in self.tables:
+            self.tables[target] = _table(self.predictor, target)
+        return self.tables[target]
+
+    def resolve(self, question: Question) -> Resolution:
+        """What a launch resolves to; equal ones are resolved once."""
+        found = self.answers.get(question)
+        if found is None:
+            from sgcheck.resolve.launch import Launch
+
+            launch = Launch(
+                question.argv,
+                dict(question.env),
+                question.target,
+                question.model,
+                dict(question.drafts),
+                dict(question.files),
+            )
+            found = self.answers[question] = self.predictor.check(launch)
+        return found
+
+    def source_line(self, file: str, line: int) -> str | None:
+        """The text of a line of the tree, without its end; None where there is no such line."""
+        if file not in self.lines:
+            try:
+                text = self.tree.read(file).decode("utf-8", "replace")
+            except (FileNotFoundError, SourceError):
+                text = ""
+            self.lines[file] = text.split("\n")
+        lines = self.lines[file]
+        return lines[line - 1].rstrip("\r") if 1 <= line <= len(lines) else None
+
+    def known_names(self) -> KnownNames:
+        """The environment variables that the tree knows."""
+        return known_names(self.tree, cache_dir() / "environment")
+
+
+class Releases:
+    """Releases by what names them, the least recently used one dropped.
+
+    A release that a file names is not fetched unless `fetch` allows it: what is scanned may be anybody's.
+    """
+
+    def __init__(
+        self,
+        *,
+        offline: bool = False,
+        fetch: bool = False,
+        packages: Mapping[str, str | bool] | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self._offline = offline
+        self._fetch = fetch
+        self._packages = packages or None
+        self._progress = progress
+        self._kept: OrderedDict[tuple[str | None, str | None], Release | SgcheckError] = (
+            OrderedDict()
+        )
+
+    def get(self, version: str | None, python: str | None, *, from_file: bool) -> Release:
+        """The release; raises SourceError or NothingToAnalyse, the same one each time."""
+        key = (version, python)
+        if key not in self._kept:
+            offline = self._offline or (from_file and not self._fetch)
+            try:
+                self._kept[key] = self._open(version, python, offline)
+            except (SourceError, NothingToAnalyse) as error:
+                self._kept[key] = error
+            if len(self._kept) > KEPT_PREDICTORS:
+                self._kept.popitem(last=False)
+        self._kept.move_to_end(key)
+        found = self._kept[key]
+        if isinstance(found, SgcheckError):
+            raise found
+        return found
+
+    def _open(self, version: str | None, python: str | None, offline: bool) -> Release:
+        from sgcheck.resolve.predict import Predictor
+
+        tree = open_tree(version, python=python, offline=offline, progress=self._progress)
+        return Release(tree, Predictor(tree, packages=self._packages))
+
+
+def _table(predictor: Predictor, target: TargetSpec) -> FlagTable | None:
+    """Built by the release's own parser code, inside the interpreter."""
+    from sgcheck.interp.opaque import OpaqueOperations
+    from sgcheck.resolve.launch import Launch
+    from sgcheck.resolve.predict import SECONDS, STEPS
+    from sgcheck.resolve.run import SERVER_ARGS_MODULE
+    from sgcheck.values.signals import EngineSignal
+    from sgcheck.world.model_facts import UNKNOWN_MODEL
+    from sgcheck.world.stdlib.argparse_ import ArgumentParser
+
+    if not target.modelled:
+        return None
+    launch = Launch((), {}, target, UNKNOWN_MODEL)
+    machine = predictor._machine(launch)
+    interpreter = machine.interpreter
+    with interpreter.running(OpaqueOperations(), seconds=SECONDS, steps=STEPS):
+        try:
+            module = interpreter.module(SERVER_ARGS_MODULE)
+            with interpreter.session():
+                machine.world.enter(launch, machine.env_for(launch), [])
+                parser = ArgumentParser(prog="sglang")
+                module.ServerArgs.add_cli_args(parser)
+                return FlagTable.of(predictor.tree.version, read_flags(parser))
+        except (EngineSignal, Exception):
+            # A tree whose parser cannot be built says so in every resolution; there is no table then.
+            return None
+
+
+def files_of(name: str, text: str) -> tuple[tuple[str, bytes], ...]:
+    """A configuration file as part of a question."""
+    return ((name, text.encode("utf-8", "surrogatepass")),)
+
+
+def frozen(mapping: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """A mapping as part of a question."""
+    return tuple(sorted(mapping.items()))

@@ -1,0 +1,59 @@
+"""Write `data/history.json`: which measured releases have which flags and environment variables.
+
+    python rules/tools/flag_history.py 0.5.9 0.5.23 …
+
+Each name maps to the indices of the releases that have it, as runs `[first, last]`. Nothing but names
+and numbers of the releases goes into the file.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from sgcheck.findings.environment import known_names
+from sgcheck.findings.resolving import Releases
+from sgcheck.source.releases import by_number
+from sgcheck.world.target import resolve_target
+
+OUT = Path(__file__).parents[1] / "sgcheck_rules" / "data" / "history.json"
+
+
+def main(versions: list[str]) -> None:
+    """Read the releases, oldest first, and write the file."""
+    versions = sorted(set(versions), key=by_number)
+    flags: dict[str, list[int]] = {}
+    variables: dict[str, list[int]] = {}
+    releases = Releases()
+    target = resolve_target("sm90", None)
+    for index, version in enumerate(versions):
+        release = releases.get(version, None, from_file=False)
+        table = release.table(target)
+        if table is None:
+            sys.exit(f"{version}: its parser could not be built")
+        for name in table.by_name:
+            flags.setdefault(name, []).append(index)
+        for name in known_names(release.tree).names:
+            variables.setdefault(name, []).append(index)
+        print(version, len(table.by_name), "flags", file=sys.stderr)
+    data = {"releases": versions, "flags": runs(flags), "environment": runs(variables)}
+    OUT.write_text(json.dumps(data, separators=(",", ":"), sort_keys=True) + "\n", "ascii")
+
+
+def runs(found: Mapping[str, Iterable[int]]) -> dict[str, list[list[int]]]:
+    """Name -> runs of neighbouring indices."""
+    out: dict[str, list[list[int]]] = {}
+    for name, indices in sorted(found.items()):
+        for index in indices:
+            rows = out.setdefault(name, [])
+            if rows and rows[-1][1] == index - 1:
+                rows[-1][1] = index
+            else:
+                rows.append([index, index])
+    return out
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
