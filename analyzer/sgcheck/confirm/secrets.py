@@ -1,0 +1,84 @@
+"""What must never be shown or kept: keys, passwords, tokens."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from sgcheck.resolve.resolution import JsonValue
+
+HIDDEN = "(secret)"
+
+_NAME = re.compile(
+    r"(?:^|_)(?:api_keys?|secrets?|passwords?|passwd|credentials?|private_key|access_key|auth_token|hf_token|watermark_key\w*|watermark_config)(?:_|$)",
+    re.IGNORECASE,
+)
+_FLAG = re.compile(r"--?[\w-]+")
+_TEXT = (
+    re.compile(r"\bhf_[A-Za-z0-9]{8,}"),
+    re.compile(r"\bsk-[A-Za-z0-9_-]{8,}"),
+    re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{12,}"),
+    re.compile(r"\bgh[pousr]_[A-Za-z0-9]{20,}"),
+    re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*"),
+)
+_KEEP_HEAD = (
+    re.compile(r"(?P<head>\b(?:Bearer|Basic) )[A-Za-z0-9._~+/=-]{6,}"),
+    re.compile(r"(?P<head>://[^\s/:@'\"]*:)[^\s/@'\"]+(?=@)"),
+    re.compile(
+        r"(?P<head>(?:--|\b)[\w-]*(?:api[-_]key|password|passwd|secret|access[-_]key|auth[-_]token|hf[-_]token|HF_TOKEN|API_KEY)[\w-]*['\"]?(?: |[=:]\s*)['\"]?)(?!None\b|null\b)[^\s,'\")}]+",
+        re.IGNORECASE,
+    ),
+)
+
+
+def is_secret(name: str) -> bool:
+    """Whether a field, flag or variable of that name holds a secret."""
+    return _NAME.search(name.lstrip("-").replace("-", "_")) is not None
+
+
+def shown(name: str, value: JsonValue) -> JsonValue:
+    """The value of a field as it may be shown."""
+    if is_secret(name) and value not in (None, "", [], {}):
+        return HIDDEN
+    return scrub_value(value)
+
+
+def scrub_value(value: JsonValue) -> JsonValue:
+    """A value whose texts are scrubbed and whose secret keys are hidden, at every depth."""
+    if isinstance(value, str):
+        return scrub(value)
+    if isinstance(value, list):
+        return [scrub_value(item) for item in value]
+    if isinstance(value, dict):
+        return {key: shown(key, item) for key, item in value.items()}
+    return value
+
+
+def scrub(text: str, known: Sequence[str] = ()) -> str:
+    """Text without anything that looks like a secret, and without the `known` ones."""
+    for secret in known:
+        if len(secret) >= 4:
+            text = text.replace(secret, HIDDEN)
+    for pattern in _TEXT:
+        text = pattern.sub(HIDDEN, text)
+    for pattern in _KEEP_HEAD:
+        text = pattern.sub(rf"\g<head>{HIDDEN}", text)
+    return text
+
+
+def scrub_argv(argv: Sequence[str]) -> list[str]:
+    """A command line whose secret values are hidden."""
+    out: list[str] = []
+    hide = False
+    for word in argv:
+        if hide and not (word.startswith("--") and _FLAG.fullmatch(word)):
+            out.append(HIDDEN)
+            hide = False
+            continue
+        name, equals, _ = word.partition("=")
+        hide = word.startswith("-") and is_secret(name) and not equals
+        if equals and word.startswith("-") and is_secret(name):
+            out.append(f"{name}={HIDDEN}")
+        else:
+            out.append(scrub(word))
+    return out
