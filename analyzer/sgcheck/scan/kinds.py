@@ -35,9 +35,20 @@ _SUFFIXES: dict[str, Kind] = {
 }
 _TEMPLATE_SUFFIXES = (".j2", ".jinja", ".jinja2", ".tpl", ".tmpl", ".gotmpl", ".template")
 # A file without these bytes (in lower case) holds no launch of its kind.
+_COMMANDS = (
+    b"launch_server",
+    b"sglang serve",
+    b"bin/sglang",
+    b'"sglang"',
+    b"'sglang'",
+    b"dynamo.sglang",
+    b"--sglang-",
+    b"sm_sglang_",
+)
 _MARKS: dict[Kind, tuple[bytes, ...]] = {
     "yaml": (b"sglang", b"model-path", b"model_path", b"--config", b"tp-size", b"tp_size"),
     "cookbook": (b"flags",),
+    "markdown": (*_COMMANDS, b"model-path", b"tp-size", b"sglang_config", b"sglang"),
 }
 
 
@@ -84,4 +95,4 @@ def kind_of_content(text: str) -> Kind | None:
 def worth_reading(kind: Kind, data: bytes) -> bool:
     """Whether the file can hold a launch at all, by the words that every launch of its kind has."""
     low = data.lower()
-    return any(mark in low for mark in _MARKS.get(kind, (b"sglang",)))
+    return any(mark in low for mark in _MARKS.get(kind, _COMMANDS))

@@ -57,6 +57,8 @@ def read_launches(
     wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     if kind is not None and not wide and not worth_reading(kind, data):
         return Reading()
+    if kind is None and not explicit and not data.startswith((b"#!", b"\xef\xbb\xbf#!")):
+        return Reading()
     text = content if isinstance(content, str) else _decode(data)
     if text is None:
         return _skip(path, "not text") if explicit or kind is not None else Reading()
@@ -71,7 +73,7 @@ def read_launches(
     if "\0" in text:
         return _skip(path, "not text: it holds NUL characters")
     file = SourceFile(path, text)
-    if any(0xDC80 <= ord(c) <= 0xDCFF for c in text) if not text.isascii() else False:
+    if not _is_clean(text):
         file = _without_bad_bytes(path, text)
     try:
         launches, skipped = _read(kind, file, beside)
@@ -99,6 +101,14 @@ def _decode(data: bytes) -> str | None:
     if b"\0" in data:
         return None
     return data.decode("utf-8", "surrogateescape")
+
+
+def _is_clean(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _without_bad_bytes(path: str, text: str) -> SourceFile:

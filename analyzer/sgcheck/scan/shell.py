@@ -24,6 +24,8 @@ def read_script(text: Mapped, around: Around) -> tuple[list[Launch], list[Skippe
     file = around.file
     if len(text) > _MAX_SCRIPT:
         return [], [Skipped(file.path, f"a shell script of more than {_MAX_SCRIPT} characters")]
+    if only_mentioned(text.text):
+        return [], []
     script = Script(file, text)
     around = _sbatch(text, around)
     runner = Runner(script, around, launches_in_script)
@@ -40,6 +42,38 @@ def read_script(text: Mapped, around: Around) -> tuple[list[Launch], list[Skippe
         line = _error_line(script, file)
         skipped.append(Skipped(file.path, f"shell syntax not understood at line {line}", line))
     return distinct(launches), skipped
+
+
+_MARKS = (
+    "launch_server",
+    "sglang serve",
+    "bin/sglang",
+    '"sglang"',
+    "'sglang'",
+    "dynamo.sglang",
+    "--sglang-",
+    "SM_SGLANG_",
+)
+_MENTIONS = ("pkill", "pgrep", "grep ", "kill ", "echo ", "printf ", "log ", "#")
+_SEPARATORS = (";", "&&", "||", "|", "{", "(")
+
+
+def only_mentioned(text: str) -> bool:
+    """Whether a script at most speaks of SGLang's commands, in comments, messages or `pkill`.
+
+    A short cut: following such a script would find nothing.
+    """
+    for mark in _MARKS:
+        at = text.find(mark)
+        while at >= 0:
+            begin = text.rfind("\n", 0, at) + 1
+            before = text[begin:at]
+            for separator in _SEPARATORS:
+                before = before.rpartition(separator)[2]
+            if not before.lstrip().startswith(_MENTIONS):
+                return False
+            at = text.find(mark, at + 1)
+    return True
 
 
 def _error_line(script: Script, file: SourceFile) -> int:

@@ -22,7 +22,7 @@ from sgcheck.scan.shell_tree import Script
 from sgcheck.scan.text import Hole, Mapped, join
 from sgcheck.scan.words import Field
 
-_MAX_STEPS = 30_000
+_MAX_STEPS = 12_000
 _MAX_ROUNDS = 16
 _MAX_CALLS = 8
 

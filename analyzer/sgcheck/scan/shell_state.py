@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -133,21 +133,93 @@ def _choices_of(file: SourceFile, field: Field) -> tuple[Choice, ...]:
 
 
 def limit_paths(file: SourceFile, states: list[State]) -> list[State]:
-    """At most `MAX_PATHS` paths: with more, all become one whose differing variables are unknown."""
+    """At most `MAX_PATHS` paths.
+
+    With more, paths that left the same variables become one; if that is not enough all become one, in
+    which differing texts are unknown and differing lists keep what they have in common.
+    """
     alive = [s for s in states if s.alive]
     if len(alive) <= MAX_PATHS:
         return alive
+    alive = _without_twins(alive)
+    if len(alive) <= MAX_PATHS:
+        return alive
     joined = alive[0].copy()
-    reason = "differs between many paths of the script"
     for name in differing(alive):
-        spliced = any(isinstance(s.values.get(name), tuple) for s in alive)
-        hole = Hole(f"${name}", reason, spliced=spliced)
-        value = next((s.values[name] for s in alive if name in s.values), None)
-        first = value[0] if isinstance(value, tuple) and value else value
-        start, end = (first.start, first.end) if isinstance(first, Field) else (0, 0)
-        unknown = Field(Mapped.standing_for(file.hole(hole), start, end), start, end)
-        joined.values[name] = (unknown,) if spliced else unknown
-    joined.label = ()
-    joined.assumptions = ()
+        values = [s.values.get(name) for s in alive]
+        joined.values[name] = _joined_value(file, name, values)
+    joined.label = _common(s.label for s in alive)
+    joined.assumptions = _common(s.assumptions for s in alive)
     joined.facts = {}
     return [joined]
+
+
+def _common(items: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    sets = [dict.fromkeys(i) for i in items]
+    return tuple(n for n in sets[0] if all(n in s for s in sets))
+
+
+def _without_twins(states: list[State]) -> list[State]:
+    found: dict[object, State] = {}
+    for state in states:
+        values = tuple(
+            (n, v.text if isinstance(v, Field) else tuple(f.text for f in v))
+            for n, v in sorted(state.values.items())
+        )
+        key = (values, state.exported, state.args)
+        twin = found.get(key)
+        if twin is None:
+            found[key] = state
+        else:
+            twin.label = _common((twin.label, state.label))
+            twin.assumptions = _common((twin.assumptions, state.assumptions))
+            twin.facts = {c: v for c, v in twin.facts.items() if state.facts.get(c) is v}
+    return list(found.values())
+
+
+def _joined_value(file: SourceFile, name: str, values: list[Value | None]) -> Value:
+    """One value for a variable that differs between paths."""
+    reason = "differs between many paths of the script"
+    arrays = [v for v in values if isinstance(v, tuple)]
+    if arrays and len(arrays) == len(values):
+        return _joined_array(file, arrays, reason)
+    spliced = bool(arrays)
+    value = next(v for v in values if v is not None)
+    first = value[0] if isinstance(value, tuple) and value else value
+    start, end = (first.start, first.end) if isinstance(first, Field) else (0, 0)
+    char = file.hole(Hole(f"${name}", reason, spliced=spliced))
+    unknown = Field(Mapped.standing_for(char, start, end), start, end)
+    return (unknown,) if spliced else unknown
+
+
+def _joined_array(
+    file: SourceFile, arrays: list[tuple[Field, ...]], reason: str
+) -> tuple[Field, ...]:
+    """One list for several: words at the same place are the same word.
+
+    A word that differs is unknown; one that is not in all lists is any number of unknown words.
+    """
+    order: list[tuple[int, int]] = []
+    members: dict[tuple[int, int], list[Field]] = {}
+    for array in arrays:
+        previous = -1
+        for word in array:
+            key = (word.start, word.end)
+            if key in members:
+                members[key].append(word)
+                previous = order.index(key)
+            else:
+                members[key] = [word]
+                previous += 1
+                order.insert(previous, key)
+    out: list[Field] = []
+    for key in order:
+        fields = members[key]
+        same = len({f.text for f in fields}) == 1
+        if same and len(fields) == len(arrays):
+            out.append(fields[0])
+            continue
+        spliced = len(fields) != len(arrays)
+        char = file.hole(Hole(file.original[key[0] : key[1]], reason, spliced=spliced))
+        out.append(Field(Mapped.standing_for(char, *key), *key))
+    return tuple(out)

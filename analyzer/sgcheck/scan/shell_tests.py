@@ -109,8 +109,7 @@ class Conditions:
             return True if name in state.values else None
         if sign not in ("-n", "-z"):
             return None
-        text = self.expander.text(operand, state).text
-        self.expander.take_assumed()
+        text = self._text(operand, state)
         holes = self.script.file.holes_in(text)
         never_empty = all(h.choices and all(c.text for c in h.choices) for h in holes)
         if holes and len(holes) == len(text) and not never_empty:
@@ -118,6 +117,15 @@ class Conditions:
         return bool(text) if sign == "-n" else not text
 
     def _known(self, node: Node, state: State) -> str | None:
-        text = self.expander.text(node, state).text
-        self.expander.take_assumed()
+        text = self._text(node, state)
         return None if self.script.file.holes_in(text) else text
+
+    def _text(self, node: Node, state: State) -> str:
+        """A word's text; what is taken as unset for it is an assumption of the whole path."""
+        self.expander.take_assumed()
+        text = self.expander.text(node, state).text
+        assumed = self.expander.take_assumed()
+        new = tuple(a for a in assumed if a not in state.assumptions)
+        if new:
+            state.assumptions = (*state.assumptions, *new)
+        return text

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from functools import lru_cache
 
 import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
 from sgcheck.scan.text import Hole, Mapped, SourceFile
+
+_WIDE = re.compile(r"[^\x00-\x7f]")
 
 
 @lru_cache(maxsize=1)
@@ -23,9 +27,11 @@ class Tree:
         self.text = text
         self.raw = self.prepared(text.text)
         self.data = self.raw.encode("utf-8", "replace")
-        self._index: list[int] | None = None
+        # Where characters of more than one byte end, and how many bytes too many there are by then.
+        self._ends: list[int] = []
+        self._surplus: list[int] = []
         if len(self.data) != len(self.raw):
-            self._index = _byte_table(self.raw)
+            self._note_wide()
         self.root = parser.parse(self.data).root_node
 
     def prepared(self, raw: str) -> str:
@@ -34,7 +40,19 @@ class Tree:
 
     def index(self, byte: int) -> int:
         """The character at a byte."""
-        return byte if self._index is None else self._index[byte]
+        if not self._ends:
+            return byte
+        before = bisect_right(self._ends, byte)
+        return byte - self._surplus[before - 1] if before else byte
+
+    def _note_wide(self) -> None:
+        surplus = 0
+        for match in _WIDE.finditer(self.raw):
+            width = len(match[0].encode("utf-8", "replace"))
+            start = match.start() + surplus
+            surplus += width - len(match[0])
+            self._ends.append(start + width)
+            self._surplus.append(surplus)
 
     def source(self, node: Node) -> str:
         """A node's text (with hole characters)."""
@@ -80,13 +98,3 @@ class Script(Tree):
         if "\r" not in raw:
             return raw
         return raw.replace("\\\r\n", " \\\n").replace("\r\n", " \n")
-
-
-def _byte_table(raw: str) -> list[int]:
-    table: list[int] = []
-    for i, char in enumerate(raw):
-        code = ord(char)
-        width = 1 if code < 0x80 else 2 if code < 0x800 else 3 if code < 0x10000 else 4
-        table.extend([i] * width)
-    table.append(len(raw))
-    return table

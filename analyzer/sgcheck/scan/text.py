@@ -133,22 +133,32 @@ class Mapped:
 
     def __init__(self, text: str, runs: Iterable[tuple[int, int, int]] = ()) -> None:
         self.text = text
-        table = list(runs)
-        self._at = [r[0] for r in table]
-        self._to = [r[1] for r in table]
-        self._width = [r[2] for r in table]
+        self._at: list[int] = []
+        self._to: list[int] = []
+        self._width: list[int] = []
+        for at, to, width in runs:
+            self._at.append(at)
+            self._to.append(to)
+            self._width.append(width)
+
+    @classmethod
+    def _single(cls, text: str, to: int, width: int) -> Mapped:
+        made = cls.__new__(cls)
+        made.text = text
+        made._at, made._to, made._width = _ONE, [to], [width]
+        return made
 
     @classmethod
     def written(cls, text: str, start: int) -> Mapped:
         """Text that stands in the file as it is, from `start` on."""
-        return cls(text, ((0, start, 1),)) if text else EMPTY
+        return cls._single(text, start, 1) if text else EMPTY
 
     @classmethod
     def standing_for(cls, text: str, start: int, end: int) -> Mapped:
         """Text that as a whole stands for the file's `start` to `end`."""
         # A run of width 1 means letter by letter, so one character for many is given no width.
         width = 0 if end - start == 1 and len(text) > 1 else end - start
-        return cls(text, ((0, start, width),)) if text else EMPTY
+        return cls._single(text, start, width) if text else EMPTY
 
     def __len__(self) -> int:
         return len(self.text)
@@ -168,7 +178,7 @@ class Mapped:
 
     def place(self, index: int) -> tuple[int, int]:
         """The file's start and end offset of one character."""
-        run = bisect_right(self._at, index) - 1
+        run = bisect_right(self._at, index) - 1 if len(self._at) > 1 else 0
         width = self._width[run]
         if width == 1:
             start = self._to[run] + index - self._at[run]
@@ -202,6 +212,10 @@ class Mapped:
         start, stop, _ = part.indices(len(self.text))
         if start >= stop:
             return EMPTY
+        if len(self._at) == 1:
+            width = self._width[0]
+            to = self._to[0] + start if width == 1 else self._to[0]
+            return Mapped._single(self.text[start:stop], to, width)
         first = bisect_right(self._at, start) - 1
         last = bisect_right(self._at, stop - 1) - 1
         runs = []
@@ -236,6 +250,7 @@ class Mapped:
         return parts
 
 
+_ONE = [0]  # shared by all texts of one run; never changed
 EMPTY = Mapped("")
 
 
@@ -244,9 +259,10 @@ def join(pieces: Iterable[Mapped]) -> Mapped:
     texts: list[str] = []
     runs: list[tuple[int, int, int]] = []
     length = 0
-    for piece in pieces:
-        if not piece.text:
-            continue
+    kept = [piece for piece in pieces if piece.text]
+    if len(kept) == 1:
+        return kept[0]
+    for piece in kept:
         runs.extend((at + length, to, width) for at, to, width in piece.runs())
         texts.append(piece.text)
         length += len(piece.text)

@@ -51,6 +51,7 @@ class Document:
         self.text = text
         self.root = root
         self.budget = Budget()
+        self._tables: dict[int, dict[str, tuple[Node, Node]]] = {}
 
     def place(self, node: Node) -> tuple[int, int]:
         """The file's offsets of a node, without the blank lines that PyYAML counts to its end."""
@@ -71,36 +72,38 @@ class Document:
 
     def items(self, node: Node | None) -> Iterator[tuple[str, Node, Node]]:
         """Key text, key node and value node of a mapping, merge keys (`<<`) resolved; else nothing."""
-        seen: set[str] = set()
-        yield from self._items(node, seen, 0)
-
-    def _items(
-        self, node: Node | None, seen: set[str], depth: int
-    ) -> Iterator[tuple[str, Node, Node]]:
-        if not isinstance(node, MappingNode) or depth > _MAX_DEPTH:
-            return
-        merges: list[Node] = []
-        # A later pair of one mapping wins over an earlier one, so the last of each key is taken.
-        last: dict[str, tuple[Node, Node]] = {}
-        for key, value in node.value:
+        for name, (key, value) in self._table(node).items():
             self.budget.take()
+            yield name, key, value
+
+    def _table(self, node: Node | None, depth: int = 0) -> dict[str, tuple[Node, Node]]:
+        """A mapping's pairs by key text; nodes are shared by aliases, so each is read once."""
+        if not isinstance(node, MappingNode):
+            return {}
+        known = self._tables.get(id(node))
+        if known is not None:
+            return known
+        table: dict[str, tuple[Node, Node]] = {}
+        self._tables[id(node)] = table  # a mapping that merges itself sees what is there so far
+        merges: list[Node] = []
+        for key, value in node.value:
             if key.tag == "tag:yaml.org,2002:merge":
                 merges.extend(value.value if isinstance(value, SequenceNode) else [value])
             elif isinstance(key, ScalarNode):
-                last[key.value] = (key, value)
-        for name, (key, value) in last.items():
-            if name not in seen:
-                seen.add(name)
-                yield name, key, value
-        for merged in merges:
-            yield from self._items(merged, seen, depth + 1)
+                table[key.value] = (key, value)  # the last of several wins, as in PyYAML
+        for merged in merges if depth < _MAX_DEPTH else ():
+            for name, pair in list(self._table(merged, depth + 1).items()):
+                self.budget.take()
+                table.setdefault(name, pair)
+        return table
 
     def get(self, node: Node | None, *keys: str) -> Node | None:
         """The node at a path of keys, or None."""
         for key in keys:
-            node = next((v for k, _, v in self.items(node) if k == key), None)
-            if node is None:
+            pair = self._table(node).get(key)
+            if pair is None:
                 return None
+            node = pair[1]
         return node
 
     def text_at(self, node: Node | None, *keys: str) -> str | None:
