@@ -41,14 +41,15 @@ _ROLE_WORDS = {
 
 def role_in(name: str) -> str | None:
     """The role that a name tells (`sgl-prefill-0` → `prefill`), or None."""
-    low = "".join(c if c.isalnum() else " " for c in _uncamel(name)).split()
-    for token in low:
-        token = token.rstrip("0123456789s") if token not in ROLES else token
-        if token in ROLES:
-            return token
-        if token in _ROLE_WORDS:
-            return _ROLE_WORDS[token]
-    return None
+    found: list[str] = []
+    for token in "".join(c if c.isalnum() else " " for c in _uncamel(name)).split():
+        token = token if token in ROLES else token.rstrip("0123456789s")
+        if token in ROLES or token in _ROLE_WORDS:
+            found.append(_ROLE_WORDS.get(token, token))
+    if {"leader", "worker"} <= set(found):  # `leaderWorkerTemplate` is for both
+        return None
+    # `prefill-worker` does prefill; that it is a worker says less.
+    return min(found, key=ROLES.index) if found else None
 
 
 def _uncamel(name: str) -> str:
@@ -133,8 +134,8 @@ def build_launch(
         foreign=tuple(to_word(file, f) for f in foreign),
         label=", ".join(dict.fromkeys(around.label)),
         assumptions=tuple(dict.fromkeys(around.assumptions)),
-        group=around.group,
-        name=around.name,
+        group=file.plain(around.group),
+        name=file.plain(around.name),
         image=around.image,
         version=around.version,
         targets=around.targets,

@@ -65,6 +65,7 @@ class _Block:
     kind: str
     condition: str
     negated: bool = False
+    first: str | None = None  # the first line with text inside
     earlier: list[str] = field(default_factory=list)
 
 
@@ -249,8 +250,10 @@ def _mask(
         if not _holds(blocks, taken):
             out.append(_blank(raw))
             continue
+        for block in blocks:
+            block.first = line.bare if block.first is None else block.first
         unsure = any(b.condition in conditional for b in blocks)
-        looped = any(b.kind == "range" for b in blocks)
+        looped = any(b.kind == "range" and _is_word(b.first or "") for b in blocks)
         out.append(_inline(file, raw, line, spliced=looped, unsure=unsure))
         stripped = raw.lstrip()
         if stripped.startswith("- "):
@@ -263,6 +266,11 @@ def _mask(
             if action.silent:
                 _follow(blocks, action)
     return "\n".join(out)
+
+
+def _is_word(bare: str) -> bool:
+    """Whether a line without its actions is a list item that is one word, no mapping."""
+    return (bare == "-" or bare.startswith("- ")) and ":" not in bare
 
 
 def _blank(raw: str) -> str:

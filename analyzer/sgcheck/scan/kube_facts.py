@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from sgcheck.scan.context import Around, role_in
+from sgcheck.scan.kube_vars import expand_variables
 from sgcheck.scan.model import Port, Quantity, TargetHint
 from sgcheck.scan.targets import gpu_hint, gpu_name, machine_gpu, number
 from sgcheck.scan.text import Hole, Mapped
@@ -14,6 +15,26 @@ from sgcheck.scan.words import Field, hole_text
 from sgcheck.scan.yaml_nodes import Document, is_null
 
 _SELECTOR_WORDS = ("gpu", "accelerator", "instance-type", "machine-type", "node-class", "product")
+# Keys that say where a container stands, not what it is.
+_STRUCTURE = frozenset(
+    [
+        "spec",
+        "template",
+        "containers",
+        "initContainers",
+        "podTemplate",
+        "podSpec",
+        "extraPodSpec",
+        "mainContainer",
+        "runner",
+        "jobTemplate",
+        "container",
+        "services",
+        "components",
+        "roles",
+        "replicaSpecs",
+    ]
+)
 _SIZE_KEYS = (
     ("leaderWorkerTemplate", "size"),
     ("leaderWorkerPattern", "size"),
@@ -52,7 +73,9 @@ def _env(
         given = doc.get(item, "value")
         origin = doc.get(item, "valueFrom")
         if isinstance(given, ScalarNode):
-            found[name] = Field(doc.scalar(given), *doc.place(given))
+            # A value may refer to the variables before it.
+            text = expand_variables(doc.file, doc.scalar(given), found)
+            found[name] = Field(text, *doc.place(given))
         elif origin is not None:
             found[name] = _value_from(doc, origin, config_maps)
         else:
@@ -92,6 +115,17 @@ def role_of(
             return role
     resource = doc.text_at(doc.root, "metadata", "name")
     return role_in(resource) if resource else None
+
+
+def name_of(doc: Document, path: tuple[str, ...], node: Node) -> str | None:
+    """The container's own name, or the key of the component that it stands in."""
+    own = doc.text_at(node, "name")
+    if own is not None:
+        return own
+    for key in reversed(path):
+        if not key.isdigit() and key not in _STRUCTURE:
+            return key
+    return None
 
 
 def pod_labels(doc: Document, parents: tuple[Node, ...]) -> dict[str, str]:

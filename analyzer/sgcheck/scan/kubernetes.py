@@ -15,7 +15,13 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from sgcheck.scan import compose
 from sgcheck.scan.command import find_launcher
 from sgcheck.scan.context import Around, build_launch
-from sgcheck.scan.kube_facts import container_env, facts_around, pod_labels, role_of
+from sgcheck.scan.kube_facts import (
+    container_env,
+    facts_around,
+    name_of,
+    pod_labels,
+    role_of,
+)
 from sgcheck.scan.kube_vars import expand_variables
 from sgcheck.scan.model import ConfigFile, Launch, Port
 from sgcheck.scan.server_config import embedded_config
@@ -154,12 +160,16 @@ def _container(
         if labels and all(labels.get(k) == v for k, v in selector.items()):
             inside = inside.but(ports=(*inside.ports, *ports))
     inside = inside.but(role=role_of(doc, path, parents, node))
-    name = doc.text_at(node, "name")
+    name = name_of(doc, path, node)
     if name:
         inside = inside.but(name=name)
     found = _command(doc, node, node, inside, shared)
-    found += _patched(doc, parents, node, inside, shared, has_base=bool(found))
-    return found
+    if not found:
+        return []
+    patched = _patched(doc, parents, node, inside, shared)
+    if inside.role is None and any(launch.role == "worker" for launch in patched):
+        found = _command(doc, node, node, inside.but(role="leader"), shared)
+    return [*found, *patched]
 
 
 def _patched(
@@ -168,12 +178,10 @@ def _patched(
     node: Node,
     around: Around,
     shared: Manifests,
-    *,
-    has_base: bool,
 ) -> list[Launch]:
     """Launches of a template's overlays (`leaderTemplatePatch`) that change this container's command."""
     name = doc.text_at(node, "name")
-    if not has_base or name is None:
+    if name is None:
         return []
     found: list[Launch] = []
     for parent in parents:

@@ -40,7 +40,9 @@ class Word:
     file, `reason` says why, `prefix` is what is known of its beginning (`--tp=`), and `choices`
     lists all values if they are few. `many` tells how many words it can become: exactly one,
     `maybe` another number (an unquoted expansion), or `any` number (a spliced list).
-    `origin` is where the text is written when that is not at `span` (a variable's value, a default).
+    `exact` says that the text at `span` is the word itself, up to quoting; else it refers to the word or
+    computes it (a variable, a default, the key of a mapping), and `origin` is where the word's text is
+    written, if it is anywhere. `assumed` are conditions on which the text rests (`X is unset`).
     """
 
     text: str | None
@@ -51,6 +53,7 @@ class Word:
     choices: tuple[Choice, ...] = ()
     many: Many = "one"
     origin: Span | None = None
+    exact: bool = True
     assumed: tuple[str, ...] = ()
 
 
@@ -138,7 +141,6 @@ class ConfigFile:
     text: str
     entries: tuple[ConfigEntry, ...]
     span: Span
-    error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +201,7 @@ class Launch:
 
         Without a configuration in the scanned file this is `argv` itself.
         """
-        if self.config is None or self.config.error is not None:
+        if self.config is None or not any(w.text == "--config" for w in self.argv):
             return self.argv
         rest: list[Word] = []
         skip = False

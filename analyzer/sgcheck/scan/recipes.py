@@ -331,7 +331,9 @@ def _run_command(
     for parent in reversed(chain):
         for key in ("default_env", "env"):
             env.update(_plain_env(doc, doc.get(parent, key)))
-    return script_or_words(fields, around.but(name=name).with_env(env, "env"))
+    backend = _first(doc, chain, "backend_name")
+    group = str(backend.value) if backend is not None else ""
+    return script_or_words(fields, around.but(name=name, group=group).with_env(env, "env"))
 
 
 # --- environments and scripts ------------------------------------------------------------------------------

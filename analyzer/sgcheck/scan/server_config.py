@@ -77,7 +77,7 @@ def is_server_config(doc: Document, node: Node) -> bool:
     own = sum(k in _OWN_KEYS for k in keys)
     if "model-path" in keys:
         return own >= 1
-    return "model" in keys and own >= 2 and "max-model-len" not in keys
+    return "model" in keys and own >= 2 and 2 * own >= len(keys) and "max-model-len" not in keys
 
 
 def entries_of(doc: Document, node: Node) -> list[tuple[str, Node, Node, list[Field]]]:

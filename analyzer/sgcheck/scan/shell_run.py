@@ -121,7 +121,9 @@ class Runner:
         if kind == "subshell":
             self.statements(node.children, [state.copy()])
             return [state]
-        if kind in ("test_command", "arithmetic_expansion"):
+        if kind == "test_command" or (
+            kind == "compound_statement" and self.conditions.is_test(node)
+        ):
             self.builtins.forget_assigned(node, state)
             return [state]
         if kind in (
@@ -375,12 +377,12 @@ class Runner:
     def _list(self, node: Node, state: State) -> list[State]:
         """`left && right` and `left || right`."""
         left, sign, right = node.children[0], node.children[1].type, node.children[-1]
-        decides = left.type in ("test_command", "negated_command", "list") or (
-            left.type == "command" and self.conditions.is_test(left)
-        )
-        verdict = self.conditions.decide(left, state) if decides else None
-        is_test = decides and self.conditions.is_test(left)
-        if not is_test:
+        if sign == "||" and left.type == "list" and left.children[1].type == "&&":
+            test = left.children[0]
+            if self.conditions.is_test(test):  # `test && a || b`
+                return self._branch(test, [left.children[-1]], [right], state)
+        verdict = self.conditions.decide(left, state) if self.conditions.is_test(left) else None
+        if not self.conditions.is_test(left):
             # An ordinary command is taken to succeed; what follows `||` is only looked through.
             after = self.statement(left, [state])
             if sign == "&&":
@@ -392,6 +394,18 @@ class Runner:
         shown = " ".join(self.script.shown(left).split())
         taken = self.statement(right, [state.assuming(shown, sign == "&&", shown)])
         return join_branches(self.file, state, shown, taken, [state.assuming(shown, sign != "&&")])
+
+    def _branch(
+        self, test: Node, yes: Sequence[Node], no: Sequence[Node], state: State
+    ) -> list[State]:
+        """Follow one of two stretches, or both when the test is undecided."""
+        verdict = self.conditions.decide(test, state)
+        if verdict is not None:
+            return self.statements(yes if verdict else no, [state])
+        shown = " ".join(self.script.shown(test).split())
+        taken = self.statements(yes, [state.assuming(shown, True, shown)])
+        other = self.statements(no, [state.assuming(shown, False)])
+        return join_branches(self.file, state, shown, taken, other)
 
     def _loop(self, node: Node, state: State) -> list[State]:
         body = node.child_by_field_name("body")

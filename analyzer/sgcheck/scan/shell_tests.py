@@ -11,6 +11,15 @@ from sgcheck.scan.shell_expand import Expander
 from sgcheck.scan.shell_state import State
 from sgcheck.scan.shell_tree import Script
 
+_TESTS = frozenset({"test", "[", "true", "false", ":"})
+
+
+def _is_arithmetic(node: Node) -> bool:
+    """Whether a node is `(( … ))` as a command."""
+    return (
+        node.type == "compound_statement" and node.child_count > 0 and node.children[0].type == "(("
+    )
+
 
 class Conditions:
     """Decides the conditions of one script."""
@@ -21,10 +30,12 @@ class Conditions:
 
     def is_test(self, node: Node) -> bool:
         """Whether a command only tests, so that what follows it depends on the answer."""
-        if node.type in ("test_command",):
+        if node.type == "test_command" or _is_arithmetic(node):
             return True
         if node.type == "command":
-            return self.script.source(node).split(None, 1)[0] in ("test", "[", "true", "false", ":")
+            # `$DEBUG && …` runs `true` or `false`.
+            words = self.script.source(node).split(None, 1)
+            return words[0] in _TESTS or (words[0].startswith("$") and len(words) == 1)
         if node.type in ("negated_command", "list"):
             parts = [c for c in node.children if c.is_named]
             return bool(parts) and all(self.is_test(c) for c in parts)
@@ -56,12 +67,18 @@ class Conditions:
                 number = arithmetic(self.script, inside[0], state)
                 return None if number is None else bool(number)
             return self._expression(inside[0], state, node.children[0].type == "[[")
+        if _is_arithmetic(node):
+            inside = [c for c in node.children if c.type not in ("((", "))")]
+            number = arithmetic(self.script, inside[0], state) if len(inside) == 1 else None
+            return None if number is None else bool(number)
         if kind == "command":
-            return self._command(node)
+            return self._command(node, state)
         return None
 
-    def _command(self, node: Node) -> bool | None:
+    def _command(self, node: Node, state: State) -> bool | None:
         head = self.script.source(node).strip()
+        if head.startswith("$"):
+            head = self._text(node.children[0], state)
         if head in ("true", ":"):
             return True
         return False if head == "false" else None

@@ -115,6 +115,13 @@ class SourceFile:
             return []
         return [h for c in text if (h := self.hole_of(c)) is not None]
 
+    def plain(self, text: str) -> str:
+        """A text for people: each hole as the words of the file."""
+        if not self.holes_in(text):
+            return text
+        shown = [hole.source if (hole := self.hole_of(c)) is not None else c for c in text]
+        return "".join(shown).replace(FILL, "")
+
     def mapped(self, start: int = 0, end: int | None = None) -> Mapped:
         """A stretch of the file itself."""
         stop = len(self.text) if end is None else end
@@ -196,17 +203,11 @@ class Mapped:
         end = self.place(len(self.text) - 1)[1]
         return (start, end) if end >= first_end else (start, first_end)
 
-    def is_literal(self, start: int, end: int) -> bool:
-        """Whether all characters lie in the file between the offsets."""
-        return all(
-            start <= to and to + (width if width != 1 else length) <= end
-            for to, width, length in self._pieces()
-        )
-
-    def _pieces(self) -> Iterator[tuple[int, int, int]]:
+    def stretches(self) -> Iterator[tuple[int, int, int]]:
+        """The stretches of the file that the text consists of, in order: start, end and width."""
         stops = [*self._at[1:], len(self.text)]
         for at, to, width, stop in zip(self._at, self._to, self._width, stops, strict=True):
-            yield to, width, stop - at
+            yield to, to + (stop - at if width == 1 else width), width
 
     def __getitem__(self, part: slice) -> Mapped:
         start, stop, _ = part.indices(len(self.text))

@@ -15,6 +15,8 @@ from sgcheck.scan.text import EMPTY, FILL, Hole, Mapped, SourceFile, join
 
 _MAX_CHOICES = 16
 BLANKS = " \t\r\n"
+_QUOTING = "'\"\\`| >-+\t\r\n"
+_ESCAPED = ("\\", " ", "\n", "\r", "\t")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +59,12 @@ def to_word(file: SourceFile, field: Field) -> Word:
     span = file.span(field.start, field.end)
     holes = file.holes_in(text)
     if not holes:
+        exact = is_exact(file, field)
         origin = None
-        if text and not field.value.is_literal(field.start, field.end):
-            place = field.value.extent()
-            origin = file.span(*place) if place is not None else None
-        return Word(text, span, origin=origin, many=field.many, assumed=field.assumed)
+        place = field.value.extent()
+        if not exact and place is not None and is_exact(file, Field(field.value, *place)):
+            origin = file.span(*place)
+        return Word(text, span, origin=origin, exact=exact, many=field.many, assumed=field.assumed)
     first = next(i for i, c in enumerate(text) if file.hole_of(c) is not None)
     choices = _choices(file, text)
     many: Many = "one" if choices else field.many
@@ -81,8 +84,22 @@ def to_word(file: SourceFile, field: Field) -> Word:
         prefix=text[:first],
         choices=choices,
         many=many,
+        exact=False,
         assumed=field.assumed,
     )
+
+
+def is_exact(file: SourceFile, field: Field) -> bool:
+    """Whether the file's text at the field's place is the field's text, up to quoting and escapes."""
+    at = field.start
+    original = file.original
+    for start, end, width in field.value.stretches():
+        if start < at or end > field.end or original[at:start].strip(_QUOTING):
+            return False
+        if width != 1 and original[start : start + 1] not in _ESCAPED:
+            return False
+        at = end
+    return not original[at : field.end].strip(_QUOTING)
 
 
 def _choices(file: SourceFile, text: str) -> tuple[Choice, ...]:

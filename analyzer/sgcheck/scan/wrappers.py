@@ -44,6 +44,7 @@ _SWITCHES = frozenset(
         "--tls-verify",
     ]
 )
+_SHORT = frozenset({"-e", "-p", "-v", "-w", "-u", "-m", "-l", "-h"})
 
 
 def around_wrapped(around: Around, fields: Sequence[Field]) -> Around:
@@ -77,12 +78,12 @@ def _assignment(around: Around, field: Field, origin: str) -> Around:
 
 
 def visible_devices(around: Around, name: str, value: Mapped) -> Around:
-    """GPUs counted from a variable such as `CUDA_VISIBLE_DEVICES=0,1`, if nothing counted them yet."""
+    """GPUs counted from a variable such as `CUDA_VISIBLE_DEVICES=0,1`: they are all that SGLang sees."""
     if name not in ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"):
         return around
     place = value.extent()
     ids = [d.strip() for d in value.text.split(",")]
-    if place is None or around.gpus is not None or not all(d.isdigit() for d in ids):
+    if place is None or not all(d.isdigit() for d in ids):
         return around
     span = around.file.span(*place)
     return around.but(gpus=Quantity(len(ids), name, value.text, span))
@@ -99,11 +100,11 @@ def _docker(around: Around, fields: Sequence[Field], i: int) -> tuple[Around, in
             i += 1
             continue
         value: Mapped | None = None
-        if equals:
-            value = fields[i].value[len(name) + 1 :]
+        if text[:2] in _SHORT and len(text) > 2:
+            value, name = fields[i].value[2:], text[:2]  # `-eK=V`, `-p80:80`
             i += 1
-        elif len(name) > 2 and not name.startswith("--"):
-            value, name = fields[i].value[2:], name[:2]  # `-eK=V`, `-p80:80`
+        elif equals:
+            value = fields[i].value[len(name) + 1 :]
             i += 1
         elif i + 1 < len(fields):
             value = fields[i + 1].value

@@ -89,7 +89,8 @@ def _document(
     found += kubernetes.launches(doc, around.but(format="kubernetes"), shared)
     if found:
         return found
-    if is_server_config(doc, doc.root):
+    # SGLang itself refuses a configuration whose name does not say YAML.
+    if is_server_config(doc, doc.root) and not doc.file.path.lower().endswith(".json"):
         inside = around.but(format="config")
         launch = mapping_launch(doc, doc.root, inside, "--config")
         if launch is None:
