@@ -16,6 +16,8 @@ COMMANDS = {
     "check": ("sgcheck.commands.check:check", "Predict what one launch resolves to (default)."),
     "batch": ("sgcheck.commands.batch:batch", "The same for many launches, in JSON lines."),
     "why": ("sgcheck.commands.why:why", "The chain that gave one field its value."),
+    "scan": ("sgcheck.commands.scan:scan", "Find and check the launches in deployment files."),
+    "explain": ("sgcheck.commands.explain:explain", "Show a rule's page."),
     "fetch": ("sgcheck.commands.fetch:fetch", "Bring SGLang releases into the cache."),
     "config": ("sgcheck.commands.config:config", "Show the configuration and where it is set."),
     "version": ("sgcheck.commands.version:version", "Show versions, also as JSON."),

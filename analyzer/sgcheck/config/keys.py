@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-Kind: TypeAlias = Literal["text", "texts", "number", "table", "choice"]
-ConfigValue: TypeAlias = "str | int | list[str] | dict[str, str]"
+Kind: TypeAlias = Literal["text", "texts", "number", "table", "tables", "choice"]
+ConfigValue: TypeAlias = "str | int | list[str] | dict[str, str] | list[dict[str, object]]"
 
 FAIL_ON = ("error", "warning", "note", "never")
 
@@ -32,6 +32,11 @@ KEYS: Mapping[str, Key] = {
     "cuda": Key("text", "CUDA version, such as 13.0"),
     "model": Key("text", "model directory, config.json or profile", is_path=True),
     "env": Key("table", "environment of the launch"),
+    "models": Key("table", "scan: model path in a file -> what `model` may be"),
+    "ignore": Key("texts", "scan: rules that are not reported"),
+    "exclude": Key("texts", "scan: files to leave out, as in .gitignore"),
+    "baseline": Key("text", "scan: file of known findings", is_path=True),
+    "per-path": Key("tables", "scan: the keys above for some `paths`, and a `reason`"),
     "fail-on": Key("choice", "level from which the exit code is 1", FAIL_ON),
 }
 
@@ -47,6 +52,8 @@ def expected(key: Key) -> str:
             return "a whole number above 0"
         case "table":
             return "a table of strings"
+        case "tables":
+            return "a list of tables"
         case "choice":
             return "one of " + ", ".join(f'"{choice}"' for choice in key.choices)
 
@@ -63,5 +70,7 @@ def accepts(key: Key, value: object) -> bool:
             return isinstance(value, int) and not isinstance(value, bool) and value > 0
         case "table":
             return isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
+        case "tables":
+            return isinstance(value, list) and all(isinstance(item, dict) for item in value)
         case "choice":
             return value in key.choices

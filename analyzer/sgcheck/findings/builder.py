@@ -106,3 +106,11 @@ class FindingBuilder:
         if self._source_line is None or file is None or line is None:
             return None
         return self._source_line(file, line)
+
+
+def file_finding(
+    rule: str, severity: Severity, place: Place, message: str, key: Sequence[str]
+) -> Finding:
+    """A finding about a file as such, proved by the file itself."""
+    mark = fingerprint(rule, place.file, (), key)
+    return Finding(rule, severity, "proved", message, place, mark)

@@ -162,7 +162,7 @@ def prediction(
     it is known only at run time; one that lies elsewhere cannot be read and is left out.
     """
     config = launch.config
-    if config is not None and config.error is None:
+    if config is not None:
         words = [word for entry in config.entries for word in entry.words]
         if all(word.text is not None for word in words):
             own = read_command(launch.argv, table)

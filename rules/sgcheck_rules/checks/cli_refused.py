@@ -1,0 +1,164 @@
+"""A command line that SGLang's own parser refuses.
+
+## What it finds
+
+Flags that the release does not have, values outside of its choices, flags without their value, and words
+that belong to no flag. The parser is the one that the release builds itself, so choices that depend on the
+machine or on registered backends are its own.
+
+## Why it matters
+
+The process ends with a usage message before anything else happens. Such flags are usually right in another
+release: the message says in which measured releases the name is known.
+
+## What to do
+
+Use the nearest name, or the name that the release has for the same thing; or change the release.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+
+from sgcheck.findings.builder import FindingBuilder
+from sgcheck.findings.command import Use, shown
+from sgcheck.findings.model import Finding
+from sgcheck.findings.rule import Example, Meta
+from sgcheck.findings.subject import Subject
+from sgcheck_rules.checks.support import one_line, release
+from sgcheck_rules.history import history
+
+META = Meta("cli-refused", "SGLang's parser refuses the command line", "error", "proved")
+
+BAD = (
+    Example(
+        "deploy.yaml",
+        """\
+services:
+  llm:
+    image: lmsysorg/sglang:v0.5.23
+    command: >
+      python3 -m sglang.launch_server --model-path Qwen/Qwen3-8B
+      «--tensor-paralel-size» 2
+""",
+        expect=("--tensor-parallel-size",),
+    ),
+    Example(
+        "serve.sh",
+        "sglang serve --model-path Qwen/Qwen3-8B --moe-runner-backend «flashinfer_cutlas»\n",
+        expect=("flashinfer_cutlass",),
+    ),
+    Example(
+        "serve.sh",
+        "sglang serve --model-path Qwen/Qwen3-8B «--tp-size» --port 30000\n",
+        expect=("needs a value",),
+    ),
+)
+
+GOOD = (
+    Example(
+        "serve.sh",
+        "sglang serve --model-path Qwen/Qwen3-8B --tp-size 2 --moe-runner-backend triton\n",
+    ),
+)
+
+SHOWN_CHOICES = 12
+
+
+def check(subject: Subject, find: FindingBuilder) -> Iterator[Finding]:
+    """One finding per refused word; without any the parser's own message."""
+    if subject.table is None:
+        return
+    found = False
+    for use in subject.command.uses:
+        for finding in _use(subject, find, use):
+            found = True
+            yield finding
+    for word in subject.command.stray:
+        found = True
+        text = shown(word)
+        yield find.finding(
+            f"'{text}' belongs to no flag: {release(subject)} refuses it",
+            at=word.span,
+            key=("stray", text),
+        )
+    resolution = subject.resolution
+    if found or resolution is None or resolution.outcome.status != "cli_error":
+        return
+    error = resolution.outcome.error
+    message = one_line(error.message) if error is not None else "no message"
+    if subject.complete:
+        yield find.finding(
+            f"{release(subject)} refuses the command line: {message}",
+            at=subject.head,
+            key=("parser", message),
+        )
+
+
+def _use(subject: Subject, find: FindingBuilder, use: Use) -> Iterator[Finding]:
+    assert subject.table is not None
+    name = use.spelling
+    if use.match == "unknown":
+        near = subject.table.nearest(name)
+        known = history().known_in("flags", name)
+        message = f"{release(subject)} has no flag {name}"
+        if known is not None:
+            message += f"; among the measured releases it is known {known}"
+        elif near:
+            message += f"; the nearest is {near[0]}"
+        yield find.finding(message, at=use.word.span, key=("unknown", name), tip=_tip(near, known))
+    elif use.match == "ambiguous":
+        names = ", ".join(use.names[:4])
+        yield find.finding(
+            f"{name} can stand for {names}: {release(subject)} refuses it",
+            at=use.word.span,
+            key=("ambiguous", name),
+        )
+    elif use.flag is not None:
+        yield from _values(subject, find, use)
+
+
+def _values(subject: Subject, find: FindingBuilder, use: Use) -> Iterator[Finding]:
+    flag = use.flag
+    assert flag is not None
+    if len(use.values) < flag.least:
+        yield find.finding(
+            f"{use.spelling} needs a value",
+            at=use.word.span,
+            key=("value missing", flag.name),
+        )
+        return
+    if use.inline and flag.most == 0:
+        yield find.finding(
+            f"{use.spelling} takes no value: {release(subject)} refuses {shown(use.word)}",
+            at=use.word.span,
+            key=("value given", flag.name),
+        )
+        return
+    if flag.choices is None:
+        return
+    for value in use.values:
+        if value.text is None or value.text in flag.choices:
+            continue
+        near = difflib.get_close_matches(value.text, flag.choices, n=1, cutoff=0.6)
+        choices = ", ".join(flag.choices[:SHOWN_CHOICES])
+        more = len(flag.choices) - SHOWN_CHOICES
+        listed = choices + (f", … ({more} more)" if more > 0 else "")
+        message = f"{release(subject)} has no choice '{shown(value)}' for {flag.name}"
+        if near:
+            message += f"; the nearest is {near[0]}"
+        yield find.finding(
+            message,
+            at=value.span,
+            key=("choice", flag.name, value.text),
+            tip=f"the choices are {listed}",
+        )
+
+
+def _tip(near: tuple[str, ...], known: str | None) -> str | None:
+    if not near:
+        return None
+    if known is None:
+        return f"did you mean {' or '.join(near)}?"
+    return f"this release has {' and '.join(near)}, which may or may not mean the same"

@@ -1,0 +1,110 @@
+"""A flag whose value SGLang replaces by another one.
+
+## What it finds
+
+A value that the file gives and that resolution overwrites: a chunk size that the model does not allow, a cache
+that a mode turns off, a parallel size that another flag sets. Words for "let SGLang choose" (`auto`) and mere
+spellings of the same value are left out.
+
+## Why it matters
+
+The server starts, but not with what the file says. Whoever reads or measures the deployment goes by a value
+that is not in force.
+
+## What to do
+
+Write the value that is in force, or change the flag that forces it: the finding names the deciding line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from sgcheck.findings.builder import FindingBuilder
+from sgcheck.findings.model import Finding
+from sgcheck.findings.rule import Example, Meta
+from sgcheck.findings.subject import Subject
+from sgcheck.report.document import same_value
+from sgcheck.report.wording import effective_steps
+from sgcheck.resolve.resolution import Because, FieldAnswer
+from sgcheck_rules.checks.support import one_line, release, shown
+
+META = Meta("forced", "SGLang overwrites a value that the file gives", "warning", "proved")
+
+BAD = (
+    Example(
+        "serve.sh",
+        """\
+python3 -m sglang.launch_server --model-path Qwen/Qwen3-30B-A3B-FP8 --tp 2 \\
+  --moe-a2a-backend deepep «--ep 1»
+""",
+        sglang="0.5.9",
+        expect=("becomes 2",),
+    ),
+)
+
+GOOD = (
+    Example(
+        "serve.sh",
+        """\
+python3 -m sglang.launch_server --model-path Qwen/Qwen3-30B-A3B-FP8 --tp 2 --ep 2 \\
+  --moe-a2a-backend deepep
+""",
+        sglang="0.5.9",
+    ),
+)
+
+LEFT_TO_SGLANG = (None, "auto", "none", "default", "")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_PLAIN = frozenset({"self", "server_args", "args", "cfg", "is", "in", "not", "and", "or", "None"})
+
+
+def check(subject: Subject, find: FindingBuilder) -> Iterator[Finding]:
+    """One finding per field that the command line sets and SGLang overwrites on every path."""
+    if subject.resolution is None or subject.resolution.outcome.status != "ok":
+        return
+    for name, answer in subject.resolution.fields.items():
+        use = subject.use_of(name)
+        if use is None or not use.known or not _is_forced(answer):
+            continue
+        steps = [step for step in effective_steps(answer) if step.kind in ("write", "declared")]
+        if not steps or _is_spelling(name, answer, steps):
+            continue
+        conditions = [text for step in steps for text in step.conditions]
+        if subject.leans_on_unread(*conditions):
+            continue
+        why = f" because {one_line(conditions[-1], 120)}" if conditions else ""
+        yield find.finding(
+            f"{use.written} becomes {shown(answer.value)} in {release(subject)}{why}",
+            at=use.span,
+            key=(use.name, str(use.value), shown(answer.value)),
+            confidence="proved" if subject.complete else "likely",
+            because=[find.step(step) for step in steps],
+            tip=f"write {use.name} {shown(answer.value)}, or see `sgcheck why {name}`"
+            if isinstance(answer.value, str | int | float) and not isinstance(answer.value, bool)
+            else f"see `sgcheck why {name}`",
+        )
+
+
+def _is_forced(answer: FieldAnswer) -> bool:
+    if answer.status != "decided" or not answer.user_set or answer.user_value in LEFT_TO_SGLANG:
+        return False
+    return not same_value(answer.value, answer.user_value) and str(answer.value) != str(
+        answer.user_value
+    )
+
+
+def _is_spelling(name: str, answer: FieldAnswer, steps: list[Because]) -> bool:
+    """Whether SGLang only writes the same thing in another form (`NEXTN` as `EAGLE`, text as JSON)."""
+    if isinstance(answer.user_value, str) and not isinstance(answer.value, str):
+        return answer.value is not None
+    if isinstance(answer.value, list | dict):
+        return True
+    texts = [text for step in steps for text in step.conditions]
+    if not texts or not isinstance(answer.user_value, str):
+        return False
+    quoted = {f"'{answer.user_value}'", f'"{answer.user_value}"'}
+    innermost = texts[-1]
+    words = set(_WORD.findall(re.sub(r"'[^']*'|\"[^\"]*\"", "", innermost)))
+    return words - _PLAIN <= {name} and any(text in innermost for text in quoted)

@@ -1,0 +1,102 @@
+"""A launch that SGLang itself refuses while it starts.
+
+## What it finds
+
+SGLang reads its arguments, the machine and the model, and raises an error before any weight is loaded: two
+flags that exclude each other, a backend without kernels for the architecture, a value that the model does
+not allow. The error, its line and the conditions that lead to it come from the source of the release that
+the file names.
+
+## Why it matters
+
+The server never comes up. On a cluster that shows as a crash loop, on several nodes as one dead rank and the
+others waiting for it.
+
+## What to do
+
+Read the condition at the line that raises and change one of the flags in it. `sgcheck why FIELD` shows how a
+field came to its value. Where part of the command line is known only at run time, the finding is a warning,
+and there is none at all if the error hangs on such a part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sgcheck.findings.builder import FindingBuilder
+from sgcheck.findings.model import Finding
+from sgcheck.findings.rule import Example, Meta
+from sgcheck.findings.subject import Subject
+from sgcheck.resolve.resolution import LaunchError
+from sgcheck_rules.checks.support import one_line, release, span_for, uses_named
+
+META = Meta("start-failure", "SGLang refuses to start with these flags", "error", "proved")
+
+BAD = (
+    Example(
+        "serve.sh",
+        """\
+python3 -m sglang.launch_server --model-path Qwen/Qwen3-8B \\
+  «--attention-backend trtllm_mha»
+""",
+        gpu="rtx-pro-6000",
+        sglang="0.5.9",
+        expect=("fails to start on sm120",),
+    ),
+)
+
+GOOD = (
+    Example(
+        "serve.sh",
+        """\
+python3 -m sglang.launch_server --model-path Qwen/Qwen3-8B --attention-backend trtllm_mha
+""",
+        gpu="b200",
+        sglang="0.5.9",
+    ),
+)
+
+
+def check(subject: Subject, find: FindingBuilder) -> Iterator[Finding]:
+    """One finding for the error, or one per error that comes in some cases."""
+    if subject.resolution is None:
+        return
+    outcome = subject.resolution.outcome
+    if outcome.status == "startup_error" and outcome.error is not None:
+        yield from _failure(subject, find, outcome.error, "")
+    elif outcome.status == "conditional" and subject.resolution.model.source != "unknown":
+        seen: set[tuple[str | None, int | None]] = set()
+        for case in outcome.cases:
+            place = (case.error.file, case.error.line) if case.error is not None else None
+            if case.status == "startup_error" and case.error is not None and place not in seen:
+                seen.add((case.error.file, case.error.line))
+                yield from _failure(subject, find, case.error, case.condition)
+
+
+def _failure(
+    subject: Subject, find: FindingBuilder, error: LaunchError, condition: str
+) -> Iterator[Finding]:
+    texts = (*reversed(error.conditions), error.message, error.function or "")
+    if subject.leans_on_unread(*texts, condition):
+        return
+    certain = subject.complete and not condition
+    uses = uses_named(subject, texts)
+    where = release(subject)
+    when = f" if {one_line(condition, 120)}" if condition else ""
+    reason = one_line(error.message) or "without a message"
+    yield find.finding(
+        f"{where} fails to start on {subject.arch}{when}: {error.type}: {reason}",
+        at=span_for(subject, uses),
+        key=(error.type, error.file or "", error.function or "", *(use.name for use in uses[:1])),
+        severity="error" if certain else "warning",
+        confidence="proved" if certain else "likely",
+        related=[(use.span, "takes part in the error") for use in uses[1:4]],
+        because=[find.error(error)],
+        tip=_tip(error),
+    )
+
+
+def _tip(error: LaunchError) -> str | None:
+    if not error.conditions:
+        return None
+    return f"it is raised because {one_line(error.conditions[-1], 160)}"

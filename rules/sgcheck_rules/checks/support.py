@@ -1,0 +1,75 @@
+"""What several rules need: release and value in words, and how fields and flags find each other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from sgcheck.findings.command import Use
+from sgcheck.findings.subject import Subject
+from sgcheck.report.wording import clean, value_text
+from sgcheck.resolve.resolution import JsonValue
+from sgcheck.scan.model import Span
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_FLAG = re.compile(r"--[a-z][\w-]*")
+MESSAGE_LENGTH = 240
+
+
+def release(subject: Subject) -> str:
+    """`SGLang 0.5.9`."""
+    return f"SGLang {subject.version or 'of an unknown version'}"
+
+
+def shown(value: JsonValue) -> str:
+    """A value as messages have it."""
+    return value_text(value)
+
+
+def one_line(text: str, limit: int = MESSAGE_LENGTH) -> str:
+    """Text of SGLang's on one line, cut where it is long."""
+    line = " ".join(clean(text).split())
+    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+def uses_named(subject: Subject, texts: Iterable[str]) -> list[Use]:
+    """The uses whose flag or field some texts speak of, in the texts' order, each once."""
+    by_dest = {use.flag.dest: use for use in subject.command.uses if use.flag is not None}
+    by_name = {n: use for use in subject.command.uses if use.flag for n in use.flag.names}
+    found: dict[int, Use] = {}
+    for text in texts:
+        for name in _FLAG.findall(text):
+            if name in by_name:
+                found.setdefault(id(by_name[name]), by_name[name])
+        for word in _WORD.findall(text):
+            if word in by_dest:
+                found.setdefault(id(by_dest[word]), by_dest[word])
+    return list(found.values())
+
+
+def span_for(subject: Subject, uses: Iterable[Use]) -> Span:
+    """The place of the first use, else the launch's first line."""
+    for use in uses:
+        return use.span
+    return subject.head
+
+
+def mode_of(subject: Subject) -> str | None:
+    """`prefill` or `decode` for a role of a disaggregated deployment."""
+    use = subject.command.last("--disaggregation-mode")
+    if use is not None and use.value in ("prefill", "decode"):
+        return use.value
+    return subject.launch.role if subject.launch.role in ("prefill", "decode") else None
+
+
+def known_int(subject: Subject, dest: str) -> int | None:
+    """The number that a flag of a field is given, or the field's resolved one; None if open."""
+    use = subject.use_of(dest)
+    if use is not None:
+        text = use.value
+        return int(text) if text is not None and text.isascii() and text.isdigit() else None
+    if subject.command.open:
+        return None
+    flags = subject.table.of_dest(dest) if subject.table is not None else ()
+    default = flags[0].default if flags else None
+    return default if isinstance(default, int) and not isinstance(default, bool) else None
