@@ -137,7 +137,8 @@ def readable(config: Any) -> dict[str, Any]:
             output[name] = f"raises {type(error).__name__}"
             continue
         if type(value).__name__ in ("_PerLayerConfigView", "LayerConfigurations"):
-            output[name] = [snapshot(item) for item in value]
+            state, layers = outcome(lambda value=value: list(value))
+            output[name] = [snapshot(x) for x in layers] if state == "ok" else layers
         elif not callable(value) or isinstance(value, RealBase | Configuration):
             output[name] = snapshot(value)
     return output

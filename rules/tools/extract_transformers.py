@@ -317,6 +317,8 @@ def class_facts(cls: type, known: dict[str, type]) -> dict[str, Any]:
             bases.append("PretrainedConfig")
         elif known.get(base.__name__) is base:
             bases.append(base.__name__)
+        elif issubclass(PretrainedConfig, base):
+            continue
         elif issubclass(base, PretrainedConfig):
             raise Unrecognised(f"base {base}")
         else:
@@ -404,7 +406,7 @@ def _add_constructor_facts(cls: type, fact: dict[str, Any]) -> None:
 def _steps(cls: type, function: Any) -> list[Any]:
     if cls.__name__ in RULES:
         return [["hand", cls.__name__]]
-    return recognise_init(function, cls)
+    return recognise_init(function, cls, RULES)
 
 
 def main() -> None:

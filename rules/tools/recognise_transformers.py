@@ -7,6 +7,7 @@ anything else raises `Unrecognised`, and the class then needs a rule of its own.
 import ast
 import inspect
 import textwrap
+from collections.abc import Container
 from typing import Any
 
 Value = list[Any]
@@ -28,9 +29,14 @@ def parse(function: Any) -> ast.FunctionDef:
     return found
 
 
-def recognise_init(function: Any, cls: type) -> list[Step]:
-    """The steps of `__init__` or `__post_init__`."""
-    return _Reader(parse(function), function.__globals__, cls).steps()
+def recognise_init(function: Any, cls: type, handed: Container[str]) -> list[Step]:
+    """The steps of `__init__` or `__post_init__`.
+
+    :param handed: the names of rules written by hand. A statement of class `C` that is no known
+        rule is taken to be rule `C:x`, where `x` is the first name that it sets or, if it sets
+        none, that it checks.
+    """
+    return _Reader(parse(function), function.__globals__, cls, handed).steps()
 
 
 def recognise_property(function: Any) -> Value:
@@ -51,6 +57,28 @@ def recognise_check(function: Any) -> list[Step]:
     return steps
 
 
+def label_of(node: ast.stmt) -> str:
+    """The first name that a statement sets or, if it sets none, checks."""
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Attribute | ast.Subscript) and isinstance(inner.ctx, ast.Store):
+            if isinstance(inner, ast.Attribute):
+                return inner.attr
+            if isinstance(inner.slice, ast.Constant):
+                return str(inner.slice.value)
+        if _is_stored(inner):
+            return inner.id  # type: ignore[attr-defined]
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Attribute):
+            return inner.attr
+        if isinstance(inner, ast.Name) and inner.id not in ("isinstance", "any", "all", "len"):
+            return inner.id
+    return "check"
+
+
+def _is_stored(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+
+
 def _is_text(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
@@ -66,7 +94,14 @@ def _is_talk(node: ast.stmt) -> bool:
 
 
 class _Reader:
-    def __init__(self, definition: ast.FunctionDef, names: dict[str, Any], cls: Any) -> None:
+    def __init__(
+        self,
+        definition: ast.FunctionDef,
+        names: dict[str, Any],
+        cls: Any,
+        handed: Container[str] = (),
+    ) -> None:
+        self.handed = handed
         self.definition = definition
         self.names = names
         self.cls = cls
@@ -77,9 +112,22 @@ class _Reader:
 
     def steps(self) -> list[Step]:
         steps: list[Step] = []
+        seen: list[str] = []
         for node in self.definition.body:
-            if not _is_talk(node):
+            if _is_talk(node):
+                continue
+            try:
                 steps.extend(self.statement(node))
+            except Unrecognised:
+                label = label_of(node)
+                seen.append(label)
+                name = f"{self.cls.__name__}:{label}" if self.cls else ""
+                if seen.count(label) > 1:
+                    name += f":{seen.count(label)}"
+                if name not in self.handed:
+                    raise
+                steps.append(["hand", name])
+                self.locals |= {n.id for n in ast.walk(node) if _is_stored(n)}
         return _merge(steps)
 
     # -- statements -----------------------------------------------------------------------------
@@ -90,7 +138,11 @@ class _Reader:
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             return self.assign(node.targets[0], node.value)
         if isinstance(node, ast.If):
+            if not node.orelse and all(_is_talk(inner) for inner in node.body):
+                return []
             return self.condition(node)
+        if isinstance(node, ast.Return) and isinstance(node.value, ast.Call):
+            return self.call(node.value)
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             return self.call(node.value)
         raise Unrecognised(ast.unparse(node)[:160])
@@ -143,6 +195,7 @@ class _Reader:
     def condition(self, node: ast.If) -> list[Step]:
         for attempt in (
             self.default,
+            self.given,
             self.refusal,
             self.tie,
             self.old_rope_type,
@@ -171,6 +224,25 @@ class _Reader:
             return None
         return [["default", self.target(checked), self.value(body[0].value)]]
 
+    def given(self, node: ast.If) -> list[Step] | None:
+        """One target, set to a value that is given or else to another."""
+        if len(node.body) != 1 or len(node.orelse) != 1:
+            return None
+        first, second = node.body[0], node.orelse[0]
+        if not isinstance(first, ast.Assign) or not isinstance(second, ast.Assign):
+            return None
+        if ast.unparse(first.targets[0]) != ast.unparse(second.targets[0]):
+            return None
+        checked = _none_test(node.test)
+        if checked is not None:
+            first, second = second, first
+        else:
+            checked = _none_test(node.test, ast.IsNot)
+        if checked is None or ast.unparse(checked) != ast.unparse(first.value):
+            return None
+        value = ["given", self.value(first.value), self.value(second.value)]
+        return [["assign", self.target(first.targets[0]), value]]
+
     def inline(self, node: ast.stmt) -> bool:
         """Remember a local that a keyword gives, to be written where it is used."""
         if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
@@ -194,6 +266,8 @@ class _Reader:
                 f"{tied} = True",
             ):
                 return [["tie", part, True]]
+            if test == f"not tie_word_embeddings and {plain}" and body == f"{tied} = {plain}":
+                return [["tie", part, True, ["arg", "tie_word_embeddings"]]]
             if test == f"not {tied} and {careful}" and body in (
                 f"{tied} = True",
                 f"{tied} = {plain}",
@@ -243,6 +317,26 @@ class _Reader:
         if [ast.unparse(statement) for statement in loop.body] != [expected]:
             return None
         return [["rope_floats", _literal(loop.iter)]]
+
+    def cycle(self, test: ast.expr, index: str) -> Value | None:
+        """`(i + shift) % every == rest`, or its opposite: shift, every, rest, whether equal."""
+        equal, rest = False, 0
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            equal, test = True, test.operand
+        elif isinstance(test, ast.Compare) and len(test.ops) == 1:
+            if not isinstance(test.ops[0], ast.Eq | ast.NotEq):
+                return None
+            if not isinstance(test.comparators[0], ast.Constant):
+                return None
+            equal = isinstance(test.ops[0], ast.Eq)
+            rest, test = test.comparators[0].value, test.left
+        if not (isinstance(test, ast.BinOp) and isinstance(test.op, ast.Mod)):
+            return None
+        shifts = {index: 0, f"{index} + 1": 1}
+        shift = shifts.get(ast.unparse(test.left).strip("()"))
+        if shift is None:
+            return None
+        return [shift, self.value(test.right), rest, equal]
 
     # -- nested configurations ------------------------------------------------------------------
 
@@ -330,7 +424,10 @@ class _Reader:
         made = self.made_class(value.func, None)
         how["none"] = "new"
         for keyword in value.keywords:
-            if keyword.arg is None and ast.unparse(keyword.value) == self.rest:
+            text = ast.unparse(keyword.value)
+            if keyword.arg is None and text.startswith("self._default_"):
+                how["defaults_of"] = text.removeprefix("self.")
+            elif keyword.arg is None and ast.unparse(keyword.value) == self.rest:
                 how["none"] = "kwargs"
             elif keyword.arg is not None:
                 how.setdefault("defaults", {})[keyword.arg] = self.value(keyword.value)
@@ -357,13 +454,23 @@ class _Reader:
             if typed is not None:
                 continue
             start = f"{name}['model_type'] = {name}.get('model_type', "
-            if not (text.startswith(start) and text.endswith(")")):
+            other = (
+                f"{name}['model_type'] = {name}['model_type'] if 'model_type' in {name} else "
+            )
+            if text.startswith(start) and text.endswith(")"):
+                how["mapped"] = _literal(text[len(start) : -1])
+            elif text.startswith(other):
+                how["mapped"] = _literal(text[len(other) :])
+            else:
                 raise Unrecognised("nested: " + text[:140])
-            how["mapped"] = _literal(text[len(start) : -1])
         last = statements[-1]
         if not isinstance(last, ast.Assign) or not isinstance(last.value, ast.Call):
             raise Unrecognised("nested: " + ast.unparse(last)[:100])
         call = last.value
+        over = f"{{**self._default_{name.removeprefix('self.')}_kwargs, **{name}}}"
+        if not call.args and [ast.unparse(k.value) for k in call.keywords] == [over]:
+            how["under"] = f"_default_{name.removeprefix('self.')}_kwargs"
+            call.keywords[0].value = ast.parse(name, mode="eval").body
         if call.args or [(k.arg, ast.unparse(k.value)) for k in call.keywords] != [(None, name)]:
             raise Unrecognised("nested: " + ast.unparse(call)[:100])
         if typed is not None:
@@ -427,6 +534,11 @@ class _Reader:
                 return ["own", node.attr]
             if _is_self(node.value):
                 return ["part", node.value.attr, node.attr]  # type: ignore[attr-defined]
+        if isinstance(node, ast.Dict) and all(key is not None for key in node.keys):
+            keys = [_literal(key) for key in node.keys if key is not None]
+            return ["dict", [[k, self.value(v)] for k, v in zip(keys, node.values, strict=True)]]
+        if isinstance(node, ast.List):
+            return ["items", [self.value(item) for item in node.elts]]
         if isinstance(node, ast.BinOp):
             return self.operation(node)
         if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or) and len(node.values) == 2:
@@ -441,7 +553,7 @@ class _Reader:
 
     def operation(self, node: ast.BinOp) -> Value:
         if isinstance(node.op, ast.Mult) and isinstance(node.left, ast.List):
-            return ["repeat", _literal(node.left), self.value(node.right)]
+            return ["*", self.value(node.left), self.value(node.right)]
         sign = _OPERATORS.get(type(node.op))
         if sign is None:
             raise Unrecognised(f"value {ast.unparse(node)[:120]}")
@@ -454,6 +566,11 @@ class _Reader:
         checked = _none_test(node.test, ast.IsNot)
         if checked is not None and ast.unparse(checked) == ast.unparse(node.body):
             return ["given", self.value(node.body), self.value(node.orelse)]
+        text = ast.unparse(node.test)
+        if text.endswith(f" in {self.rest}") and ast.unparse(node.body).startswith(
+            f"{self.rest}.pop({text.split(' in ')[0]}"
+        ):
+            return ["take", _literal(text.split(" in ")[0]), self.value(node.orelse)]
         if isinstance(node.test, ast.Compare) and isinstance(node.test.ops[0], ast.Eq):
             left, right = node.test.left, node.test.comparators[0]
             test = ["equal", self.value(left), self.value(right)]
@@ -512,6 +629,9 @@ class _Reader:
         test = element.test
         if isinstance(test, ast.Call) and ast.unparse(test.func) == "bool":
             test = test.args[0]
+        cycle = self.cycle(test, index)
+        if cycle is not None:
+            return ["cycle", *names, *cycle, count]
         if isinstance(test, ast.BinOp) and isinstance(test.op, ast.Mod):
             if ast.unparse(test.left) in (f"({index} + 1)", f"{index} + 1"):
                 return ["interval", *names, self.value(test.right), count]

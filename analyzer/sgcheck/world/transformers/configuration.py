@@ -348,15 +348,39 @@ class Configuration:
             return getattr(self, found[0])
         config: Any = self
         if not both and self._release.at_least(4, 56) and config.is_encoder_decoder:
-            raise NotModelled("transformers.get_text_config(encoder-decoder)")
+            return self._one_side("decoder" if decoder else "encoder")
         return self
+
+    def _one_side(self, side: str) -> Any:
+        """A copy whose attributes of one side of an encoder-decoder have their general names."""
+        config: Any = copy.deepcopy(self)
+        release = self._release
+        names = config.attribute_map
+        other = "encoder" if side == "decoder" else "decoder"
+        renames = release.at_least(4, 57)
+        for key in config.to_dict():
+            drops = key.startswith(other) and not release.at_least(5, 6)
+            if drops and not (renames and key in names.values()):
+                delattr(config, key)
+            if renames and key.startswith(side):
+                special = {
+                    f"{side}_layers": "num_hidden_layers",
+                    f"{side}_attention_heads": "num_attention_heads",
+                }
+                name = special.get(key, key[len(side) + 1 :])
+                value = getattr(config, key)
+                delattr(config, key)
+                setattr(config, names.get(name, name), value)
+        if not renames and hasattr(config, f"{side}_layers"):
+            config.num_hidden_layers = getattr(config, f"{side}_layers")
+        return config
 
 
 def _nested_difference(values: Any, general: dict[str, Any], config: Any) -> dict[str, Any]:
     default = type(config)().to_dict() if config is not None else {}
     output = {}
     for key, value in values.items():
-        inner = getattr(config, str(key), None) if config is not None else None
+        inner = config._attribute_for_diff(str(key)) if config is not None else None
         if isinstance(inner, Configuration) and isinstance(general.get(key), dict):
             output[key] = _nested_difference(value, general[key], inner)
         elif key not in general or value != default[key]:

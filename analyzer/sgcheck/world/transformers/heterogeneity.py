@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 _ABSENT = object()
+_RAISE = object()
 _SPEC = "_heterogeneity_spec"
 
 
@@ -85,13 +86,13 @@ class PerLayer:
     def serialize_explicit_per_layer_config(self, value: Any) -> None:
         self.__dict__["serialize_explicit_per_layer_config"] = value
 
-    def _global_value(self, key: str, default: Any = _ABSENT) -> Any:
+    def _global_value(self, key: str, default: Any = _RAISE) -> Any:
         """An attribute's global value, whether layers override it or not."""
         read = super().__getattribute__
         try:
             return read(_stored_name(read, key))
         except AttributeError:
-            if default is _ABSENT:
+            if default is _RAISE:
                 raise
             return default
 

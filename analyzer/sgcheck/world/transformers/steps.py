@@ -9,9 +9,9 @@ A class is recorded as a list of steps: named rules with their arguments, such a
 ``["kw", n, d]`` an unknown keyword, ``["take", n, d]`` the same, taken away,
 ``["//" | "*" | "+" | "-", a, b]``, ``["len", a]``, ``["list", a]``, ``["int", a]``,
 ``["given", a, b]`` a unless it is None, ``["or", a, b]``, ``["if", c, a, b]``,
-``["repeat", [x, ...], n]``, ``["interval", off, on, every, n]`` and ``["windowed", window,
-first, n]`` and ``["split", x, y, at, n]`` for the common layouts of layer types, ``["new",
-class]`` and ``["new_from", class, a]``.
+``["items", [a, ...]]`` and ``["dict", [[k, a], ...]]``, ``["interval", off, on, every, n]``,
+``["cycle", ...]``, ``["windowed", window, first, n]`` and ``["split", x, y, at, n]`` for the
+common layouts of layer types, ``["new", class]`` and ``["new_from", class, a]``.
 """
 
 import math
@@ -125,6 +125,16 @@ def _windowed(run: Run, window: Value, first: Value, count: Value) -> Any:
     ]
 
 
+def _cycle(
+    run: Run, hit: Any, miss: Any, shift: int, every: Value, rest: int, equal: bool, count: Value
+) -> Any:
+    total = run.value(count)
+    return [
+        hit if ((index + shift) % run.value(every) == rest) is equal else miss
+        for index in range(total)
+    ]
+
+
 def _split(run: Run, first: str, later: str, at: Value, count: Value) -> Any:
     total = run.value(count)
     return [first if index < run.value(at) else later for index in range(total)]
@@ -155,9 +165,11 @@ _VALUES: dict[str, Callable[..., Any]] = {
     "given": _given,
     "or": lambda run, a, b: run.value(a) or run.value(b),
     "if": lambda run, c, a, b: run.value(a) if run.value(c) else run.value(b),
-    "repeat": lambda run, names, count: names * run.value(count),
+    "items": lambda run, items: [run.value(item) for item in items],
+    "dict": lambda run, items: {key: run.value(item) for key, item in items},
     "interval": _interval,
     "windowed": _windowed,
+    "cycle": _cycle,
     "split": _split,
     "equal": lambda run, a, b: run.value(a) == run.value(b),
     "min": lambda run, a, b: min(run.value(a), run.value(b)),
@@ -205,6 +217,8 @@ def nested(run: Run, source: Value, target: Value, how: dict[str, Any]) -> None:
             else _class_of(run, made_by)
         )
         given = {name: run.value(value) for name, value in how.get("defaults", {}).items()}
+        if "defaults_of" in how:
+            given |= getattr(run.instance, how["defaults_of"])
         run.set(target, cls(**(run.kwargs if kind == "kwargs" else given)))
     elif not how.get("only", False):
         run.set(target, given)
@@ -223,6 +237,8 @@ def _nested_from_dict(run: Run, source: Value, given: dict[str, Any], how: dict[
         model_type = getattr(given, way)("model_type", default)
         return run.classes.class_for_model_type(model_type)(**given)
     given["model_type"] = given.get("model_type", how["mapped"])
+    if "under" in how:
+        given = {**getattr(run.instance, how["under"]), **given}
     return run.classes.class_for_model_type(given["model_type"])(**given)
 
 
@@ -233,10 +249,10 @@ def _class_of(run: Run, name: Any) -> type[Any]:
     return run.classes.config_class(name)
 
 
-def _tie(run: Run, part: str, must_have: bool) -> None:
+def _tie(run: Run, part: str, must_have: bool, own: Value | None = None) -> None:
     """Tie word embeddings if the nested text configuration ties them."""
     instance = run.instance
-    if not instance.tie_word_embeddings:
+    if not (instance.tie_word_embeddings if own is None else run.value(own)):
         inner = getattr(instance, part)
         tied = inner.tie_word_embeddings if must_have else getattr(inner, "tie_word_embeddings", False)
         if tied:

@@ -1,12 +1,29 @@
-"""Rules of model families that are more than recorded steps."""
+"""Rules of model families that are more than recorded steps.
 
-from collections.abc import Callable
+A rule is named after the class and the attribute that it derives (``Llama4TextConfig:moe_layers``)
+or after the class alone if it does all that the constructor does.
+"""
+
 from typing import Any
 
-from ..steps import Run
+from . import deepseek, gemma, hybrid, layouts, multimodal, nemotron, qwen, rope_forms
+from .helpers import Rule
 
-RULES: dict[str, Callable[[Run], None]] = {}
+_MODULES: tuple[Any, ...] = (
+    deepseek,
+    gemma,
+    hybrid,
+    layouts,
+    multimodal,
+    nemotron,
+    qwen,
+    rope_forms,
+)
+
+RULES: dict[str, Rule] = {name: rule for part in _MODULES for name, rule in part.RULES.items()}
 """Rules by name, for the step ``["hand", name]``."""
 
-MEMBERS: dict[tuple[str, str], Any] = {}
+MEMBERS: dict[tuple[str, str], Any] = {
+    name: member for part in _MODULES for name, member in part.MEMBERS.items()
+}
 """Methods and properties by class and name."""
