@@ -52,7 +52,7 @@ def _getattr(obj: Any, name: Any, default: Any = _MISSING, /) -> Any:
     if isinstance(obj, Unknown):
         if default is _MISSING:
             return ASK[-1].attribute(obj, name)
-        return ASK[-1].call(Unknown(obj.reason, "getattr"), (getattr, obj, name, default), {})
+        return ASK[-1].apply(getattr, (obj, name, default,), {})
     if isinstance(name, Unknown):
         name = ASK[-1].concrete(name)
     if default is _MISSING:
@@ -65,7 +65,7 @@ def _getattr(obj: Any, name: Any, default: Any = _MISSING, /) -> Any:
 
 def _hasattr(obj: Any, name: Any) -> Any:
     if isinstance(obj, Unknown):
-        return ASK[-1].call(Unknown(obj.reason, "hasattr"), (hasattr, obj, name), {})
+        return ASK[-1].apply(hasattr, (obj, name,), {})
     if isinstance(name, Unknown):
         name = ASK[-1].concrete(name)
     try:
@@ -97,22 +97,20 @@ def _delattr(obj: Any, name: Any) -> None:
 def _isinstance(obj: Any, cls: Any) -> Any:
     if isinstance(obj, Unknown) or isinstance(cls, Unknown):
         value = obj if isinstance(obj, Unknown) else cls
-        return ASK[-1].call(Unknown(value.reason, "isinstance"), (isinstance, obj, cls), {})
+        return ASK[-1].apply(isinstance, (obj, cls,), {})
     if type(cls) is not tuple:
         if isinstance(cls, type) and cls.__dict__.get("_unmodelled") and not _certainly_plain(obj):
             if isinstance(obj, cls):
                 return True
-            unknown = Unknown(Reason(f"not-modelled({cls.__module__}.{cls.__name__})"), "isinstance")
-            return ASK[-1].call(unknown, (isinstance, obj, cls), {})
+            name = f"{cls.__module__}.{cls.__name__}"
+            return Unknown(Reason(f"not-modelled({name})"), f"isinstance({ASK[-1].show(obj)}, {name})")
     else:
         known = tuple(c for c in cls if not isinstance(c, Unknown))
         if len(known) != len(cls):
             if isinstance(obj, known):
                 return True
             unknown = next(c for c in cls if isinstance(c, Unknown))
-            return ASK[-1].call(
-                Unknown(unknown.reason, "isinstance"), (isinstance, obj, unknown), {}
-            )
+            return ASK[-1].apply(isinstance, (obj, unknown), {})
     return isinstance(obj, cls)
 
 
@@ -125,13 +123,13 @@ def _certainly_plain(obj: Any) -> bool:
 def _issubclass(obj: Any, cls: Any) -> Any:
     for value in (obj, *(cls if type(cls) is tuple else (cls,))):
         if isinstance(value, Unknown):
-            return ASK[-1].call(Unknown(value.reason, "issubclass"), (issubclass, obj, cls), {})
+            return ASK[-1].apply(issubclass, (obj, cls,), {})
     return issubclass(obj, cls)
 
 
 def _len(obj: Any) -> Any:
     if isinstance(obj, Unknown):
-        return ASK[-1].call(Unknown(obj.reason, "len"), (len, obj), {})
+        return ASK[-1].apply(len, (obj,), {})
     return len(obj)
 
 
@@ -141,7 +139,7 @@ def _lift(native: Callable[..., Any]) -> Callable[..., Any]:
     def run(*args: Any, **kwargs: Any) -> Any:
         for value in args:
             if isinstance(value, Unknown):
-                return ASK[-1].call(Unknown(value.reason, name), (native, *args), kwargs)
+                return ASK[-1].apply(native, (*args,), kwargs)
         return guards.native_call(native, args, kwargs)
 
     run.__name__ = run.__qualname__ = name

@@ -24,6 +24,7 @@ from sgcheck.syntax.names import (
     guard,
 )
 from sgcheck.values.signals import EngineSignal, Escape, LimitReached, Refused
+from sgcheck.values.symbols import Choice
 from sgcheck.values.unknown import ASK, Unknown, find_unknown
 
 R = RUNTIME
@@ -33,6 +34,8 @@ MAX_BITS = 1 << 20
 
 _CONTAINERS = (list, dict, set, deque, bytearray)
 _PLAIN = frozenset({int, float, bool, complex, str, bytes, type(None), tuple, frozenset, range})
+_FRESH_TYPES = (list, dict, set)
+_MAKING = frozenset({"copy", "split", "rsplit", "splitlines", "union", "intersection", "difference"})
 _VARKEYWORDS = 0x08
 
 
@@ -123,8 +126,10 @@ def _special_attribute(obj: Any, name: str) -> Any:
 def set_attribute(value: Any, obj: Any, name: str) -> None:
     """`obj.name = value`."""
     if isinstance(obj, Unknown):
-        ASK[-1].concrete(obj)
-        raise Escape(obj.reason)
+        ASK[-1].set_attribute(obj, name, value)
+        return
+    if isinstance(obj, type) and not natives.is_tree_class(obj) and not natives.may_be_patched(obj):
+        raise Refused(f"setting {obj.__name__}.{name}")
     if name.startswith("__") and name.endswith("__") and name in FORBIDDEN_ATTRIBUTES:
         raise Refused(f"attribute {name}")
     if R.journal is not None:
@@ -147,7 +152,7 @@ def set_global(value: Any, name: str) -> None:
     """A module's name assigned inside a function."""
     space = sys._getframe(1).f_globals
     if R.journal is not None:
-        R.journal.item(space, name)
+        R.journal.space(space, name)
     space[name] = value
 
 
@@ -178,7 +183,10 @@ def item(obj: Any, key: Any) -> Any:
         return ASK[-1].item(obj, key)
     if isinstance(obj, natives.JOURNALED_MISSING) and R.journal is not None and key not in obj:
         R.journal.item(obj, key)
-    return obj[key]
+    value = obj[key]
+    if type(value) is Choice and type(obj) is dict:
+        return ASK[-1].present(obj, key, value)
+    return value
 
 
 def set_item(value: Any, obj: Any, key: Any) -> None:
@@ -206,6 +214,27 @@ def del_item(obj: Any, key: Any) -> None:
     del obj[key]
 
 
+def fresh(value: Any) -> Any:
+    """A container that this function makes: no other path knows it."""
+    if R.region is not None:
+        R.fresh.append(value)
+    return value
+
+
+def iterated(value: Any) -> Any:
+    """What a loop runs over. A dictionary whose keys may be absent is settled first."""
+    if R.region is not None and type(value) is dict:
+        ASK[-1].settle(value)
+    return value
+
+
+def tested(value: Any) -> Any:
+    """A value in a condition. A dictionary whose keys may be absent may be empty."""
+    if type(value) is dict and R.region is not None:
+        return ASK[-1].dict_truth(value)
+    return value
+
+
 def display(value: dict[Any, Any]) -> dict[Any, Any]:
     """A dictionary display with names as keys: it may become a declaration of fields."""
     if R.on_display is not None:
@@ -218,7 +247,10 @@ def keyed_display(keys: tuple[Any, ...], values: tuple[Any, ...]) -> Any:
     for key in keys:
         if isinstance(key, Unknown):
             return Unknown(key.reason, "{}")
-    return display(dict(zip(keys, values, strict=True)))
+    made = dict(zip(keys, values, strict=True))
+    if R.on_display is not None:
+        R.on_display(made, sys._getframe(1))
+    return fresh(made)
 
 
 def set_display(elements: tuple[Any, ...]) -> Any:
@@ -226,7 +258,7 @@ def set_display(elements: tuple[Any, ...]) -> Any:
     for element in elements:
         if isinstance(element, Unknown):
             return Unknown(element.reason, "{}")
-    return set(elements)
+    return fresh(set(elements))
 
 
 # -- calls -------------------------------------------------------------------------
@@ -250,7 +282,10 @@ def call(func: Any, /, *args: Any, **kwargs: Any) -> Any:
     if special is not None:
         if kwargs and func is dict and R.on_display is not None:
             R.on_display(kwargs, sys._getframe(1))
-        return special(*args, **kwargs)
+        result = special(*args, **kwargs)
+        if R.region is not None and type(result) in _FRESH_TYPES:
+            R.fresh.append(result)
+        return result
     if kind is type or isinstance(func, type):
         if natives.is_tree_class(func):
             R.steps_left -= 1
@@ -301,9 +336,7 @@ def _native_unknown(
     own = getattr(func, "__self__", None)
     if isinstance(own, _CONTAINERS):
         return func(*args, **kwargs)
-    return ASK[-1].call(
-        Unknown(value.reason, getattr(func, "__name__", "call")), (func, *args), kwargs
-    )
+    return ASK[-1].apply(func, args, kwargs)
 
 
 def _blame_unknown(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -316,11 +349,16 @@ def _blame_unknown(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
 def method(obj: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
     """`obj.name(*args, **kwargs)`."""
     kind = type(obj)
+    if isinstance(obj, Unknown):
+        return ASK[-1].method(obj, name, args, kwargs)
     table = natives.METHODS.get(kind)
     if table is not None:
         handler = table.get(name)
         if handler is not None:
-            return handler(obj, *args, **kwargs)
+            result = handler(obj, *args, **kwargs)
+            if R.region is not None and name in _MAKING:
+                R.fresh.append(result)
+            return result
         return native_call(attribute(obj, name), args, kwargs)
     if name.startswith("__"):
         return _dunder_method(obj, name, args, kwargs)
@@ -394,6 +432,8 @@ def contains(left: Any, right: Any) -> Any:
         for value in right:
             if isinstance(value, Unknown):
                 return ASK[-1].binary("in", left, right)
+    elif kind is dict and R.region is not None and type(right.get(left)) is Choice:
+        return ASK[-1].binary("in", left, right)
     return left in right
 
 
@@ -583,6 +623,9 @@ GUARDS: dict[str, Any] = {
     "di": del_item,
     "slice": slice,
     "d": display,
+    "n": fresh,
+    "it": iterated,
+    "b": tested,
     "dk": keyed_display,
     "set": set_display,
     "c": call,

@@ -22,7 +22,7 @@ class _Missing:
 
 MISSING = _Missing()
 
-ATTR, ITEM, COPY, CALL, TYPE = range(5)
+ATTR, ITEM, COPY, CALL, TYPE, SPACE = range(6)
 
 Entry = tuple[int, Any, Any, Any]
 
@@ -60,7 +60,7 @@ class Journal:
             return
         space = _instance_dict(obj)
         if space is not None and (name in space or not _is_slot(obj, name)):
-            self.entries.append((ITEM, space, name, space.get(name, MISSING)))
+            self.entries.append((SPACE, space, name, space.get(name, MISSING)))
             return
         try:
             old = _object_getattribute(obj, name)
@@ -72,13 +72,17 @@ class Journal:
         """About to set a key of a dictionary (not to delete one: see `container`)."""
         self.entries.append((ITEM, mapping, key, mapping.get(key, MISSING)))
 
+    def space(self, names: dict[str, Any], key: str) -> None:
+        """About to set a name of a module or an attribute in an instance's dictionary."""
+        self.entries.append((SPACE, names, key, names.get(key, MISSING)))
+
     def container(self, obj: Any) -> None:
         """About to change a list, dict, set or deque in any way."""
         key = id(obj)
         if key in self._copied:
             return
         self._copied.add(key)
-        self.entries.append((COPY, obj, None, _shallow(obj)))
+        self.entries.append((COPY, obj, None, content(obj)))
 
     def call(self, undo: Callable[[Any], None], old: Any) -> None:
         """A change that `undo(old)` takes back."""
@@ -112,7 +116,8 @@ def _is_slot(obj: Any, name: str) -> bool:
     return False
 
 
-def _shallow(obj: Any) -> Any:
+def content(obj: Any) -> Any:
+    """A shallow copy of what a container holds."""
     if isinstance(obj, list):
         return list(obj)
     if isinstance(obj, dict):
@@ -147,7 +152,7 @@ def _restore(obj: Any, content: Any) -> None:
 
 def _swap(kind: int, obj: Any, key: Any, value: Any) -> Any:
     """Put `value` in place and return what stood there."""
-    if kind == ITEM:
+    if kind in (ITEM, SPACE):
         current = dict.get(obj, key, MISSING)
         if value is MISSING:
             dict.pop(obj, key, None)
@@ -155,7 +160,7 @@ def _swap(kind: int, obj: Any, key: Any, value: Any) -> Any:
             dict.__setitem__(obj, key, value)
         return current
     if kind == COPY:
-        current = _shallow(obj)
+        current = content(obj)
         _restore(obj, value)
         return current
     if kind == TYPE:

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from sgcheck.interp import builtins as tree_builtins
 from sgcheck.interp.guards import Lazy, force
+from sgcheck.interp.merge import UnionDict
 from sgcheck.interp.natives import TREE_ROOTS
 from sgcheck.interp.runtime import RUNTIME as R
 from sgcheck.syntax.cache import CodeCache
@@ -50,7 +51,7 @@ class Loader:
         self.root = root
         TREE_ROOTS.add(root)
         self.modules: dict[str, Any] = {}
-        self.loaded: dict[str, Any] = {}
+        self.loaded: dict[str, Any] = UnionDict()
         self.environ: Any = None
         self.builtins = tree_builtins.make_builtins(
             {

@@ -11,6 +11,7 @@ from typing import Any
 
 from sgcheck.interp.runtime import RUNTIME
 from sgcheck.values.signals import Escape, LimitReached, Refused
+from sgcheck.values.symbols import Choice
 from sgcheck.values.unknown import ASK, Unknown, find_unknown
 
 R = RUNTIME
@@ -27,6 +28,12 @@ def is_tree_class(cls: Any) -> bool:
     """Whether a class was defined by the tree."""
     module = getattr(cls, "__module__", None)
     return isinstance(module, str) and module.partition(".")[0] in TREE_ROOTS
+
+
+def may_be_patched(cls: Any) -> bool:
+    """Whether a class that the world made for one interpreter may be changed by the tree."""
+    module = getattr(cls, "__module__", "")
+    return isinstance(module, str) and module.partition(".")[0] in ("transformers", "huggingface_hub", "logging", "torch")
 
 
 # -- formatting --------------------------------------------------------------------
@@ -90,7 +97,7 @@ def _pure(kind: type, name: str) -> Callable[..., Any]:
     def run(obj: Any, /, *args: Any, **kwargs: Any) -> Any:
         for value in args:
             if isinstance(value, Unknown):
-                return ASK[-1].call(Unknown(value.reason, name), (native, obj, *args), kwargs)
+                return ASK[-1].apply(native, (obj, *args,), kwargs)
         return native(obj, *args, **kwargs)
 
     return run
@@ -116,11 +123,11 @@ def _sized(kind: type, name: str) -> Callable[..., Any]:
 
 def _join(obj: str, parts: Any) -> Any:
     if isinstance(parts, Unknown):
-        return ASK[-1].call(Unknown(parts.reason, "join"), (str.join, obj, parts), {})
+        return ASK[-1].apply(str.join, (obj, parts,), {})
     items = list(parts)
     found = find_unknown(items)
     if found is not None:
-        return ASK[-1].call(Unknown(found.reason, "join"), (str.join, obj, items), {})
+        return ASK[-1].apply(str.join, (obj, items,), {})
     return obj.join(items)
 
 
@@ -148,21 +155,39 @@ def _extend(kind: type, name: str) -> Callable[..., Any]:
 
 
 def _dict_update(obj: dict[Any, Any], /, *args: Any, **kwargs: Any) -> None:
-    from sgcheck.interp.guards import R as guards_runtime
-
     if args and isinstance(args[0], Unknown):
-        raise Escape(args[0].reason)
+        args = (ASK[-1].concrete(args[0]), *args[1:])
     if R.journal is not None:
         R.journal.container(obj)
-    if kwargs and guards_runtime.on_display is not None:
-        guards_runtime.on_display(kwargs, sys._getframe(2))
+    if kwargs and R.on_display is not None:
+        R.on_display(kwargs, sys._getframe(2))
+    if R.region is not None:
+        for source in (*args, kwargs):
+            content = source if isinstance(source, dict) else dict(source)
+            for key, value in content.items():
+                obj[key] = ASK[-1].overlaid(value, obj, key) if type(value) is Choice else value
+        return
     obj.update(*args, **kwargs)
 
 
 def _dict_get(obj: dict[Any, Any], key: Any, default: Any = None, /) -> Any:
     if isinstance(key, Unknown):
-        return ASK[-1].call(Unknown(key.reason, "get"), (dict.get, obj, key, default), {})
-    return obj.get(key, default)
+        return ASK[-1].apply(dict.get, (obj, key, default), {})
+    value = obj.get(key, default)
+    if type(value) is Choice:
+        return ASK[-1].defaulted(value, default)
+    return value
+
+
+def _settled(name: str) -> Callable[..., Any]:
+    native = getattr(dict, name)
+
+    def run(obj: dict[Any, Any], /) -> Any:
+        if R.region is not None:
+            ASK[-1].settle(obj)
+        return native(obj)
+
+    return run
 
 
 def _dict_setdefault(obj: dict[Any, Any], key: Any, default: Any = None, /) -> Any:
@@ -240,9 +265,9 @@ METHODS: dict[type, dict[str, Callable[..., Any]]] = {
         "update": _dict_update,
         "clear": _mutator(dict, "clear"),
         "copy": dict.copy,
-        "keys": dict.keys,
-        "values": dict.values,
-        "items": dict.items,
+        "keys": _settled("keys"),
+        "values": _settled("values"),
+        "items": _settled("items"),
     },
     set: {
         **_table(set),
@@ -272,7 +297,7 @@ def _special_type(*args: Any, **kwargs: Any) -> Any:
     if len(args) == 1:
         value = args[0]
         if isinstance(value, Unknown):
-            return ASK[-1].call(Unknown(value.reason, "type"), (type, value), {})
+            return ASK[-1].apply(type, (value,), {})
         return type(value)
     created = type(*args, **kwargs)
     if "__module__" not in args[2]:
@@ -286,7 +311,7 @@ def _lifted(kind: type) -> Callable[..., Any]:
     def run(*args: Any, **kwargs: Any) -> Any:
         for value in args:
             if isinstance(value, Unknown):
-                return ASK[-1].call(Unknown(value.reason, kind.__name__), (kind, *args), kwargs)
+                return ASK[-1].apply(kind, (*args,), kwargs)
         try:
             return kind(*args, **kwargs)
         except Exception:

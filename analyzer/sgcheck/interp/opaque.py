@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sgcheck.values.signals import Escape
-from sgcheck.values.unknown import Operations, Unknown
+from sgcheck.values.unknown import Operations, Unknown, find_unknown
 
 
 class OpaqueOperations(Operations):
@@ -22,6 +22,16 @@ class OpaqueOperations(Operations):
 
     def call(self, value: Unknown, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return Unknown(value.reason, f"{value.label}()")
+
+    def method(
+        self, value: Unknown, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        return Unknown(value.reason, f"{value.label}.{name}()")
+
+    def apply(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        found = find_unknown([args, kwargs], 6)
+        assert found is not None
+        return Unknown(found.reason, getattr(func, "__name__", "call"))
 
     def item(self, value: Any, key: Any) -> Any:
         known = value if isinstance(value, Unknown) else key

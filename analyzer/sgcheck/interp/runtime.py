@@ -20,6 +20,7 @@ class Runtime:
 
     __slots__ = (
         "deadline",
+        "fresh",
         "journal",
         "max_steps",
         "on_construct",
@@ -35,6 +36,7 @@ class Runtime:
 
     def __init__(self) -> None:
         self.journal: Journal | None = None
+        self.fresh: list[Any] = []
         self.record_class: type | None = None
         self.on_construct: Callable[[dict[str, Any]], None] | None = None
         self.on_write: Trace | None = None

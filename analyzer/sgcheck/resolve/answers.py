@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sgcheck.resolve import effective
+from sgcheck.interp.explore import Loss
+from sgcheck.interp.journal import MISSING
+from sgcheck.resolve import effective, wording
+from sgcheck.resolve.expand import expand
+from sgcheck.resolve.explored import Explored
 from sgcheck.resolve.plain import plain
 from sgcheck.resolve.resolution import (
     Because,
+    Case,
     FieldAnswer,
     JsonValue,
     LaunchError,
     LogLine,
     Outcome,
+    OutcomeCase,
     Reason,
     Resolution,
 )
-from sgcheck.resolve.run import Failure, Run
+from sgcheck.resolve.run import Failure
 from sgcheck.resolve.trace import Event, Trace
-from sgcheck.values.unknown import find_unknown
-from sgcheck.world.stdlib.argparse_ import ArgumentParser
-from sgcheck.world.world import World
+from sgcheck.values.condition import FALSE, Condition, Space
+from sgcheck.values.symbols import Choice
+from sgcheck.values.unknown import Unknown, find_unknown
+from sgcheck.world.stdlib.argparse_ import ArgumentParser, ParserLeft, ParserRefused
 
 if TYPE_CHECKING:
     from sgcheck.resolve.launch import Launch
@@ -35,50 +43,46 @@ def resolution(
     predictor: Predictor,
     launch: Launch,
     argv: list[str],
-    run: Run,
+    explored: Explored,
+    space: Space,
     defaults: Mapping[str, Any],
     trace: Trace | None,
-    world: World,
     env_before: Mapping[str, str],
 ) -> Resolution:
-    """The report of a run on which nothing branched."""
-    builder = _Builder(predictor, trace, defaults)
-    fields = builder.fields(run) if run.values else {}
+    """The report of all paths of a launch."""
+    builder = _Builder(predictor, space, trace, defaults, explored)
+    fields = builder.fields()
+    outcome = builder.outcome()
     return Resolution(
         predictor.info,
         launch.target.to_target(),
         launch.model.info(),
         tuple(argv),
-        builder.outcome(run),
+        outcome,
         fields,
-        effective.backends(fields) if run.status == "ok" else {},
-        tuple(
-            LogLine(record.level, record.text(), record.file, record.line)
-            for record in world.log.records
-            if record.file.startswith("sglang")
-        ),
-        env_changes(world, env_before),
+        effective.backends(fields) if fields else {},
+        builder.log(),
+        builder.environment(env_before),
     )
 
 
-def env_changes(world: World, before: Mapping[str, str]) -> dict[str, JsonValue]:
-    """What resolution set, changed or (None) removed."""
-    after = world.environ.content
-    names = sorted(set(before) | set(after))
-    return {n: plain(after.get(n)) for n in names if before.get(n) != after.get(n)}
-
-
 class _Builder:
-    def __init__(self, predictor: Predictor, trace: Trace | None, defaults: Mapping[str, Any]) -> None:
+    def __init__(
+        self, predictor: Predictor, space: Space, trace: Trace | None, defaults: Mapping[str, Any], explored: Explored
+    ) -> None:
         self.tree = predictor.tree
         self.code = predictor.code
+        self.space = space
         self.defaults = defaults
         self.trace = trace
+        self.explored = explored
+        self.started = space.any_of(condition for condition, _ in explored.ends)
+        self.user_set = {dest for dest, _ in ArgumentParser.taken or []}
         self.by_field: dict[str, list[Event]] = {}
-        for event in trace.events if trace is not None else ():
+        for event in self._joined([s.events for _, s in explored.ends]):
             self.by_field.setdefault(event.field, []).append(event)
-        taken = ArgumentParser.taken or []
-        self.user_set = {dest for dest, _ in taken}
+
+    # -- small things ----------------------------------------------------------------
 
     def link(self, file: str | None, line: int | None) -> str | None:
         if file is None or line is None:
@@ -90,9 +94,68 @@ class _Builder:
             return ()
         return self.code.conditions(file).at(line)
 
-    def outcome(self, run: Run) -> Outcome:
-        error = self.error(run.failure) if run.failure is not None else None
-        return Outcome(run.status, error, reason=run.reason)  # type: ignore[arg-type]
+    def words(self, condition: Condition) -> str:
+        return wording.text(self.space.assume(condition, self.started))
+
+    def _joined(self, lists: Sequence[Sequence[Any]]) -> list[Any]:
+        """Entries of several ends, each once, with the condition under which it happened."""
+        if len(lists) == 1:
+            return list(lists[0])
+        out: dict[Any, Any] = {}
+        for (condition, _), entries in zip(self.explored.ends, lists, strict=True):
+            for entry in entries:
+                both = condition if entry.condition is None else self.space.both(condition, entry.condition)
+                key = entry.key()
+                known = out.get(key)
+                out[key] = entry.under(both if known is None else self.space.either(known.condition, both))
+        return list(out.values())
+
+    def _when(self, condition: Condition | None) -> str | None:
+        """Words for the condition of an entry; None if it belongs to no path that starts."""
+        if condition is None:
+            return ""
+        both = self.space.both(condition, self.started)
+        if both is FALSE:
+            return None
+        return "" if both is self.started else self.words(condition)
+
+    # -- outcome -----------------------------------------------------------------------
+
+    def outcome(self) -> Outcome:
+        grouped: dict[Any, tuple[Condition, OutcomeCase]] = {}
+        for loss in self.explored.losses:
+            case = self._loss(loss)
+            if case is None:
+                continue
+            key = (case.status, case.error and (case.error.type, case.error.file, case.error.line, case.error.message), case.reason)
+            known = grouped.get(key)
+            condition = loss.condition if known is None else self.space.either(known[0], loss.condition)
+            grouped[key] = (condition, case)
+        losses = list(grouped.values())
+        if not losses:
+            return Outcome("ok") if self.explored.ends else Outcome("unknown", reason=Reason("no-path"))
+        if not self.explored.ends and len(losses) == 1:
+            case = losses[0][1]
+            return Outcome(case.status, case.error, reason=case.reason)
+        failing = [c for _, c in losses if c.reason is None]
+        if not failing and not self.explored.ends:
+            return Outcome("unknown", reason=losses[0][1].reason)
+        cases = []
+        if self.explored.ends:
+            cases.append(OutcomeCase(wording.text(self.started), "ok"))
+        for condition, case in losses:
+            cases.append(dataclasses.replace(case, condition=wording.text(condition)))
+        return Outcome("conditional", cases=tuple(cases))
+
+    def _loss(self, loss: Loss) -> OutcomeCase | None:
+        info = loss.info
+        if isinstance(info, Failure):
+            status = "cli_error" if isinstance(loss.error, ParserRefused | ParserLeft | argparse.ArgumentError) else "startup_error"
+            return OutcomeCase("", status, self.error(info))  # type: ignore[arg-type]
+        reason = info if isinstance(info, Reason) else loss.reason or Reason("engine")
+        if reason.code == "impossible":
+            return None
+        return OutcomeCase("", "unknown", reason=reason)
 
     def error(self, failure: Failure) -> LaunchError:
         return LaunchError(
@@ -105,10 +168,21 @@ class _Builder:
             self.link(failure.file, failure.line),
         )
 
-    def fields(self, run: Run) -> dict[str, FieldAnswer]:
-        return {name: self.field(name, value) for name, value in run.values.items()}
+    # -- fields ------------------------------------------------------------------------
 
-    def field(self, name: str, value: Any) -> FieldAnswer:
+    def fields(self) -> dict[str, FieldAnswer]:
+        names: dict[str, None] = {}
+        for _, snapshot in self.explored.ends:
+            names.update(dict.fromkeys(snapshot.values))
+        return {name: self.field(name) for name in names}
+
+    def value(self, name: str) -> Any:
+        ends = self.explored.ends
+        if len(ends) == 1:
+            return ends[0][1].values.get(name)
+        return Choice(tuple((condition, snapshot.values.get(name)) for condition, snapshot in ends))
+
+    def field(self, name: str) -> FieldAnswer:
         default = self.defaults.get(name, _MISSING)
         shown_default = None if default is _MISSING else plain(default)
         user_set = name in self.user_set
@@ -116,30 +190,82 @@ class _Builder:
         if not user_set and initial is not _MISSING and find_unknown(initial) is None:
             user_set = default is not _MISSING and plain(initial) != shown_default
         user_value = plain(initial) if user_set and initial is not _MISSING else None
+        answer = expand(self.space, self.value(name), self.started)
         because = self.because(name, user_set, user_value, shown_default)
-        unknown = find_unknown(value)
-        if unknown is not None:
-            reason: Reason = object.__getattribute__(unknown, "reason")
-            return FieldAnswer(name, "unknown", None, (), reason, user_value, user_set, shown_default, because)
-        return FieldAnswer(name, "decided", plain(value), (), None, user_value, user_set, shown_default, because)
+        base = FieldAnswer(
+            name, "decided", user_value=user_value, user_set=user_set, default=shown_default, because=because
+        )
+        if answer.reason is not None:
+            return dataclasses.replace(base, status="unknown", reason=answer.reason)
+        if len(answer.cases) == 1:
+            return dataclasses.replace(base, value=answer.cases[0][1])
+        cases = tuple(Case(self.words(condition), value) for condition, value in answer.cases)
+        return dataclasses.replace(base, status="conditional", cases=cases)
 
     def because(self, name: str, user_set: bool, user_value: JsonValue, default: JsonValue) -> tuple[Because, ...]:
         if self.trace is None:
             return ()
-        events = self.by_field.get(name, [])
-        first = Because("flag", user_value, effective=not events) if user_set else Because("default", default, effective=not events)
-        steps = [first]
-        for index, event in enumerate(events):
+        steps: list[Because] = []
+        covered = FALSE
+        for event in reversed(self.by_field.get(name, [])):
+            when = self._when(event.condition)
+            if when is None:
+                continue
+            mine = self.started if event.condition is None else self.space.both(event.condition, self.started)
+            final = self.space.either(covered, mine) is not covered
+            covered = self.space.either(covered, mine)
             steps.append(
                 Because(
                     event.kind,  # type: ignore[arg-type]
-                    plain(event.value),
+                    self.shown(event.value, mine),
                     event.file,
                     event.line,
                     event.function,
                     self.conditions(event.file, event.line),
                     self.link(event.file, event.line),
-                    effective=index == len(events) - 1,
+                    when,
+                    final,
                 )
             )
-        return tuple(steps)
+        final = self.space.either(covered, self.started) is not covered
+        steps.append(Because("flag", user_value, effective=final) if user_set else Because("default", default, effective=final))
+        return tuple(reversed(steps))
+
+    def shown(self, value: Any, given: Condition) -> JsonValue:
+        """The value of one step: a list of its cases where it has several."""
+        answer = expand(self.space, value, given)
+        if answer.reason is not None:
+            return f"<unknown: {answer.reason.code}>"
+        if len(answer.cases) == 1:
+            return answer.cases[0][1]
+        return [case for _, case in answer.cases]
+
+    # -- log and environment ---------------------------------------------------------------
+
+    def log(self) -> tuple[LogLine, ...]:
+        out = []
+        for record in self._joined([s.records for _, s in self.explored.ends]):
+            when = self._when(record.condition)
+            if when is not None and record.file.startswith("sglang"):
+                out.append(LogLine(record.level, record.text(), record.file, record.line, when))
+        return tuple(out)
+
+    def environment(self, before: Mapping[str, str]) -> dict[str, JsonValue]:
+        """What resolution set, changed or (None) removed; a list of cases where paths differ."""
+        names = sorted({n for _, s in self.explored.ends for n in s.environment} | set(before if self.explored.ends else ()))
+        out: dict[str, JsonValue] = {}
+        for name in names:
+            cases = tuple((c, _absent(s.environment.get(name))) for c, s in self.explored.ends)
+            value = cases[0][1] if len(cases) == 1 else Choice(cases)
+            if value == before.get(name) and not isinstance(value, Unknown):
+                continue
+            shown = self.shown(value, self.started)
+            if shown != before.get(name):
+                out[name] = shown
+        return out
+
+
+def _absent(value: Any) -> Any:
+    if isinstance(value, Choice):
+        return Choice(tuple((c, None if v is MISSING else v) for c, v in value.cases))
+    return value

@@ -45,11 +45,11 @@ class Machine:
         return launch_environment(launch.env)
 
     def _transformers(self, world: World) -> Mapping[str, Any]:
-        from sgcheck.world import transformers
+        from sgcheck.world import transformers, unknown_transformers
         from sgcheck.world.torch_ import DTYPES, dtype
 
         logging: Facade = world.import_module("logging")
-        return transformers.build_modules(
+        modules = transformers.build_modules(
             self._pins.get("transformers", ""),
             world.files,
             dtype_of=lambda name: _dtype(DTYPES, name),
@@ -57,6 +57,8 @@ class Machine:
             get_logger=logging.getLogger,
             remote_code=self._remote_code,
         )
+        unknown_transformers.install(modules["transformers"], world.files, self._pins.get("transformers", ""))
+        return modules
 
     def _remote_code(self, folder: str, file: str, name: str) -> type:
         """The configuration class that a checkpoint brings along, run under the same guards."""

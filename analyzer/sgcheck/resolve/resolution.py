@@ -90,6 +90,7 @@ class OutcomeCase:
     condition: str
     status: OutcomeStatus
     error: LaunchError | None = None
+    reason: Reason | None = None
 
 
 @dataclass(frozen=True, slots=True)

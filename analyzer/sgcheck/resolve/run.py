@@ -46,6 +46,7 @@ class Run:
     values: dict[str, Any] = dataclasses.field(default_factory=dict)
     record: Any = None
     stage: str = "parse"
+    error: BaseException | None = None
 
 
 def record_fields(cls: type) -> dict[str, Any]:
@@ -125,11 +126,14 @@ def run_launch(module: Any, argv: list[str], trace: Trace | None, after: Callabl
         if hasattr(record, "check_server_args"):
             record.check_server_args()
     except ParserRefused as refusal:
+        run.error = refusal
         run.status, run.failure = "cli_error", Failure("SystemExit", refusal.message, None, None, None)
-    except ParserLeft:
+    except ParserLeft as left:
+        run.error = left
         message = "the command line asks for help or a version: no server starts"
         run.status, run.failure = "cli_error", Failure("SystemExit", message, None, None, None)
     except argparse.ArgumentError as error:
+        run.error = error
         run.status, run.failure = "cli_error", failure_of(error)
     except EngineSignal as signal:
         run.status = "unknown"

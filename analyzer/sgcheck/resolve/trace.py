@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from types import FrameType, FunctionType
 from typing import Any
 
+from sgcheck.interp.merge import JoinedList
 from sgcheck.interp.runtime import RUNTIME as R
+from sgcheck.interp.symbolic import alike
 
 
 @dataclass(slots=True)
@@ -28,6 +30,29 @@ class Event:
     function: str
     condition: Any = None
 
+    def key(self) -> Any:
+        """The same event on several paths has the same key."""
+        return self.kind, self.field, self.file, self.line, _KeyOf(self.value)
+
+    def under(self, condition: Any) -> Event:
+        """The same event under another condition."""
+        return Event(self.kind, self.field, self.value, self.file, self.line, self.function, condition)
+
+
+class _KeyOf:
+    """Compares raw values the way the engine does."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __hash__(self) -> int:
+        return hash(type(self.value))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _KeyOf) and alike(self.value, other.value)
+
 
 _KEPT_DISPLAYS = 4000
 
@@ -37,10 +62,9 @@ class Trace:
 
     def __init__(self, fields: frozenset[str]) -> None:
         self.fields = fields
-        self.events: list[Event] = []
+        self.events: list[Event] = JoinedList()
         self.initial: dict[str, Any] = {}
         self._displays: dict[str, list[tuple[Any, str, int, str]]] = {}
-        self.path: Any = None
 
     def install(self, record_class: type) -> None:
         """Start to listen; `Interpreter.running` stops it."""
@@ -58,8 +82,7 @@ class Trace:
     def _add(self, kind: str, field: str, value: Any, file: str, line: int, function: str) -> None:
         if R.journal is not None:
             R.journal.container(self.events)
-        condition = self.path() if self.path is not None else None
-        self.events.append(Event(kind, field, value, file, line, function, condition))
+        self.events.append(Event(kind, field, value, file, line, function))
 
     def on_write(self, obj: Any, name: str, value: Any, frame: FrameType) -> None:
         """An attribute of the record is about to be set."""

@@ -160,6 +160,10 @@ class CodeCache:
         result: CodeType = marshal.loads(packed)
         return result
 
+    def live_code(self) -> list[CodeType]:
+        """The code of all modules that have run."""
+        return list(self._live.values())
+
     def conditions(self, path: str) -> Conditions:
         """The conditions by line of a module whose code was asked for before."""
         found = self._read.get(path)

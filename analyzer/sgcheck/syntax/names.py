@@ -64,6 +64,7 @@ READABLE_DUNDERS = frozenset(
         "__call__",
         "__cause__",
         "__class__",
+        "__class_validators__",
         "__class_getitem__",
         "__contains__",
         "__context__",

@@ -21,7 +21,7 @@ from sgcheck.syntax.names import (
     guard,
 )
 
-VERSION = 3
+VERSION = 4
 """Raised whenever translated code changes: part of the cache key."""
 
 _BINARY_GUARDS = {
@@ -412,10 +412,33 @@ class Translator(ast.NodeTransformer):
     def _test(self, node: ast.expr) -> ast.expr:
         """A condition. One that is made of several parts is decided as a whole (see `guards.q`)."""
         compound = isinstance(node, ast.BoolOp) and self._may_be_delayed(node)
-        test: ast.expr = self.visit(node)
+        test = self._tested(node)
         if compound and self._function_depth():
             return self._guard("q", node, self._thunk(test))
         return test
+
+    def _tested(self, node: ast.expr) -> ast.expr:
+        if isinstance(node, ast.BoolOp):
+            node.values = [self._tested(v) for v in node.values]
+            return node
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            node.operand = self._tested(node.operand)
+            return node
+        plain = isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
+        test: ast.expr = self.visit(node)
+        return self._guard("b", node, test) if plain and self._function_depth() else test
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        if isinstance(node.op, ast.Not):
+            return self._tested(node)
+        node.operand = self.visit(node.operand)
+        return node
+
+    def visit_List(self, node: ast.List) -> ast.expr:
+        node.elts = [self.visit(e) for e in node.elts]
+        if isinstance(node.ctx, ast.Load) and self._function_depth():
+            return self._guard("n", node, node)
+        return node
 
     def visit_Dict(self, node: ast.Dict) -> ast.expr:
         named = any(
@@ -429,8 +452,8 @@ class Translator(ast.NodeTransformer):
             values = self._at(ast.Tuple(node.values, ast.Load()), node)
             return self._guard("dk", node, keys, values)
         if named and self._function_depth():
-            return self._guard("d", node, node)
-        return node
+            return self._guard("n", node, self._guard("d", node, node))
+        return self._guard("n", node, node) if self._function_depth() else node
 
     def visit_Set(self, node: ast.Set) -> ast.expr:
         elements = [self.visit(e) for e in node.elts]
@@ -530,18 +553,25 @@ class Translator(ast.NodeTransformer):
 
     def _comprehension(self, node: ast.expr) -> ast.expr:
         generators = node.generators  # type: ignore[attr-defined]
-        generators[0].iter = self.visit(generators[0].iter)
+        inside = self._function_depth()
+        generators[0].iter = self._iterated(generators[0].iter)
         self.scopes.append(_Scope("comprehension", scopes.comprehension_targets(node)))
         for index, generator in enumerate(generators):
             generator.target = self.visit(generator.target)
             if index:
-                generator.iter = self.visit(generator.iter)
-            generator.ifs = [self.visit(test) for test in generator.ifs]
+                generator.iter = self._iterated(generator.iter)
+            generator.ifs = [self._tested(test) for test in generator.ifs]
         for attribute in ("elt", "key", "value"):
             if hasattr(node, attribute):
                 setattr(node, attribute, self.visit(getattr(node, attribute)))
         self.scopes.pop()
+        if inside and not isinstance(node, ast.GeneratorExp):
+            return self._guard("n", node, node)
         return node
+
+    def _iterated(self, node: ast.expr) -> ast.expr:
+        result: ast.expr = self.visit(node)
+        return self._guard("it", node, result) if self._function_depth() else result
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
 
@@ -704,7 +734,7 @@ class Translator(ast.NodeTransformer):
 
     def visit_For(self, node: ast.For) -> ast.stmt:
         tick = self._tick(node)
-        node.iter = self.visit(node.iter)
+        node.iter = self._iterated(node.iter)
         target, after = self._plain_target(node.target, node)
         node.target = target
         node.body = [tick, *after, *self._body(node.body)]

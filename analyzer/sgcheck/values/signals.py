@@ -8,6 +8,9 @@ from sgcheck.resolve.resolution import Reason
 class EngineSignal(BaseException):
     """Base: translated `except` clauses let it pass."""
 
+    is_outcome = False
+    """Whether this is an answer about the launch, not a limit of the engine."""
+
 
 class Escape(EngineSignal):
     """An unknown reached a place that needs a value and cannot branch. Carries the reason."""

@@ -29,7 +29,47 @@ class Operations:
         raise Escape(value.reason)
 
     def call(self, value: Unknown, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """An unknown is called."""
         raise Escape(value.reason)
+
+    def method(
+        self, value: Unknown, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """A method of an unknown is called."""
+        raise Escape(value.reason)
+
+    def apply(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A known function that changes nothing is given unknowns."""
+        found = find_unknown([args, kwargs])
+        assert found is not None
+        raise Escape(found.reason)
+
+    def set_attribute(self, value: Unknown, name: str, new: Any) -> None:
+        """An attribute of an unknown is set."""
+        raise Escape(value.reason)
+
+    def present(self, mapping: dict[Any, Any], key: Any, value: Any) -> Any:
+        """The value of a key that may be absent. Raises KeyError where it is."""
+        return value
+
+    def defaulted(self, value: Any, default: Any) -> Any:
+        """`get` of a key that may be absent."""
+        return value
+
+    def overlaid(self, value: Any, mapping: dict[Any, Any], key: Any) -> Any:
+        """What a key holds after an update by a value that may be absent."""
+        return value
+
+    def settle(self, mapping: dict[Any, Any]) -> None:
+        """Decide for each key that may be absent whether it is there."""
+
+    def dict_truth(self, mapping: dict[Any, Any]) -> Any:
+        """Whether a dictionary is not empty."""
+        return mapping
+
+    def show(self, value: Any) -> str:
+        """How a value is named in conditions."""
+        return repr(value)
 
     def item(self, value: Unknown, key: Any) -> Any:
         raise Escape(value.reason)

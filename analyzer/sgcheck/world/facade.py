@@ -148,7 +148,7 @@ def lifted(function: Callable[..., Any]) -> Callable[..., Any]:
     def run(*args: Any, **kwargs: Any) -> Any:
         found = find_unknown([args, kwargs], 5)
         if found is not None:
-            return ASK[-1].call(Unknown(found.reason, function.__name__), (function, *args), kwargs)
+            return ASK[-1].apply(function, (*args,), kwargs)
         return function(*args, **kwargs)
 
     run.__name__ = getattr(function, "__name__", "run")

@@ -7,10 +7,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from sgcheck.interp.runtime import RUNTIME as R
+from sgcheck.resolve.resolution import Reason
+from sgcheck.values.signals import EngineSignal, Escape
 
 HOME = "/home/user"
 TMP = "/tmp"
 CWD = "/workspace"
+
+
+class UnknownFile(EngineSignal):
+    """A file of an unknown model is read: `content` is what parsing it gives."""
+
+    def __init__(self, content: Any, path: str) -> None:
+        super().__init__(path)
+        self.content = content
+        self.reason = Reason("model-unknown", detail=path)
 
 
 class Files:
@@ -19,6 +30,17 @@ class Files:
     def __init__(self) -> None:
         self.content: dict[str, bytes | None] = {}
         self.folders: dict[str, bool] = {"/": True, HOME: True, TMP: True, CWD: True, "/dev": True, "/dev/shm": True}
+
+        self.unknown: Any = None
+        """The models of which nothing is known (`unknown_model.UnknownModels`), or None."""
+
+    def _unknown(self, path: Any) -> str | None:
+        if self.unknown is None:
+            return None
+        full = self.absolute(path)
+        if full in self.content:
+            return None
+        return full if self.unknown.label(full) is not None else None
 
     def absolute(self, path: Any) -> str:
         """The normal absolute form of a path."""
@@ -43,18 +65,29 @@ class Files:
             self.folders[path] = True
             path = posixpath.dirname(path)
 
-    def isfile(self, path: Any) -> bool:
+    def isfile(self, path: Any) -> Any:
+        unknown = self._unknown(path)
+        if unknown is not None:
+            return False if self.unknown.inside(unknown) == "" else self.unknown.file_exists(unknown)
         return self.absolute(path) in self.content
 
-    def isdir(self, path: Any) -> bool:
+    def isdir(self, path: Any) -> Any:
+        unknown = self._unknown(path)
+        if unknown is not None and self.unknown.inside(unknown) == "":
+            return True
         return self.absolute(path) in self.folders
 
-    def exists(self, path: Any) -> bool:
+    def exists(self, path: Any) -> Any:
+        unknown = self._unknown(path)
+        if unknown is not None:
+            return self.unknown.file_exists(unknown)
         return self.isfile(path) or self.isdir(path)
 
     def listdir(self, path: Any) -> list[str]:
         """Names below a folder, sorted. Raises FileNotFoundError or NotADirectoryError."""
         base = self.absolute(path)
+        if self._unknown(path) is not None:
+            raise Escape(Reason("model-unknown", detail="the files of the model's folder"))
         if base not in self.folders:
             kind = NotADirectoryError if base in self.content else FileNotFoundError
             raise kind(2 if kind is FileNotFoundError else 20, "No such file or directory", str(path))
@@ -65,6 +98,9 @@ class Files:
     def read(self, path: Any) -> bytes | None:
         """Content of a file; None when it exists but its content is not at hand."""
         full = self.absolute(path)
+        unknown = self._unknown(path)
+        if unknown is not None:
+            raise UnknownFile(self.unknown.content(unknown), unknown)
         if full not in self.content:
             if full in self.folders:
                 raise IsADirectoryError(21, "Is a directory", str(path))

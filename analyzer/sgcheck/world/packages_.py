@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import typing
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,6 +17,7 @@ from sgcheck.values.signals import Escape, Refused
 from sgcheck.values.unknown import Unknown, find_unknown
 from sgcheck.world.facade import Facade, lifted, not_modelled, public_names
 from sgcheck.world.stdlib.files_ import VirtualFile
+from sgcheck.world.unknown_model import UnknownText
 
 
 class _FieldInfo:
@@ -57,13 +59,48 @@ def struct_fields(of: Any) -> tuple[_FieldInfo, ...]:
     return tuple(out)
 
 
+class _StructMeta(type(msgspec.Struct)):  # type: ignore[misc]
+    """msgspec looks for `ClassVar` in the real `sys.modules`: tell it before it looks."""
+
+    def __new__(mcs, name: str, bases: Any, names: dict[str, Any], **options: Any) -> Any:
+        annotations = names.get("__annotations__")
+        strings = annotations and any(isinstance(v, str) for v in annotations.values())
+        if strings:
+            names = {**names, "__annotations__": {k: _without_text(v) for k, v in annotations.items()}}
+        made = super().__new__(mcs, name, bases, names, **options)
+        if strings:
+            type.__setattr__(made, "__annotations__", annotations)
+        return made
+
+
+def _without_text(annotation: Any) -> Any:
+    if not isinstance(annotation, str):
+        return annotation
+    return typing.ClassVar if annotation.split("[")[0].rpartition(".")[2] == "ClassVar" else object
+
+
+_STRUCT = _StructMeta("Struct", (msgspec.Struct,), {"__module__": "msgspec"})
+
+
+def _defstruct(name: str, fields: Any, *, bases: Any = None, module: str | None = None, namespace: Any = None, **options: Any) -> type:
+    """`msgspec.defstruct`."""
+    from sgcheck.interp.builtins import tree_frame
+
+    names = dict(namespace or {})
+    annotations = dict(names.get("__annotations__", {}))
+    for field in fields:
+        if isinstance(field, str):
+            annotations[field] = Any
+        else:
+            annotations[field[0]] = field[1]
+            if len(field) > 2:
+                names[field[0]] = field[2]
+    names["__annotations__"] = annotations
+    names["__module__"] = module or names.get("__module__") or tree_frame().f_globals.get("__name__", "sglang")
+    return _StructMeta(name, tuple(bases or (_STRUCT,)), names, **options)
+
+
 def _msgspec() -> dict[str, Facade]:
-    def defstruct(name: str, fields: Any, **options: Any) -> type:
-        from sgcheck.interp.builtins import tree_frame
-
-        options.setdefault("module", tree_frame().f_globals.get("__name__", "sglang"))
-        return msgspec.defstruct(name, fields, **options)
-
     def field(**options: Any) -> Any:
         return msgspec.field(**options)
 
@@ -76,7 +113,7 @@ def _msgspec() -> dict[str, Facade]:
          "replace": msgspec.structs.replace, "force_setattr": msgspec.structs.force_setattr, "FieldInfo": _FieldInfo},
     )  # fmt: skip
     names = {
-        "Struct": msgspec.Struct, "defstruct": defstruct, "field": field, "NODEFAULT": msgspec.NODEFAULT, "UNSET": msgspec.UNSET,
+        "Struct": _STRUCT, "defstruct": _defstruct, "field": field, "NODEFAULT": msgspec.NODEFAULT, "UNSET": msgspec.UNSET,
         "UnsetType": msgspec.UnsetType, "Meta": msgspec.Meta, "Raw": msgspec.Raw, "structs": structs, "convert": convert,
         "MsgspecError": msgspec.MsgspecError, "ValidationError": msgspec.ValidationError, "DecodeError": msgspec.DecodeError,
     }  # fmt: skip
@@ -93,7 +130,17 @@ def _json() -> Facade:
     def load(file: Any, **kwargs: Any) -> Any:
         if isinstance(file, Unknown):
             return Unknown(file.reason, "json.load")
-        return json.loads(file.read(), **kwargs)
+        text = file.read()
+        if isinstance(text, UnknownText):
+            return object.__getattribute__(text, "content")
+        return json.loads(text, **kwargs)
+
+    def loads(text: Any, **kwargs: Any) -> Any:
+        if isinstance(text, UnknownText):
+            return object.__getattribute__(text, "content")
+        return lifted_loads(text, **kwargs)
+
+    lifted_loads = lifted(json.loads)
 
     def dump(value: Any, file: Any, **kwargs: Any) -> None:
         found = find_unknown(value, 6)
@@ -107,7 +154,7 @@ def _json() -> Facade:
             return Unknown(found.reason, "json.dumps")
         return json.dumps(value, **kwargs)
 
-    names = {"loads": lifted(json.loads), "dumps": dumps, "load": load, "dump": dump, "JSONDecodeError": json.JSONDecodeError,
+    names = {"loads": loads, "dumps": dumps, "load": load, "dump": dump, "JSONDecodeError": json.JSONDecodeError,
              "JSONEncoder": json.JSONEncoder, "JSONDecoder": json.JSONDecoder}  # fmt: skip
     return Facade("json", {**names, "decoder": Facade("json.decoder", {"JSONDecodeError": json.JSONDecodeError})})
 

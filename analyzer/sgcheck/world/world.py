@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from types import CodeType
 from typing import Any, Protocol
 
 from sgcheck.resolve.resolution import Reason
@@ -13,15 +15,7 @@ from sgcheck.world.files import Files
 from sgcheck.world.stdlib import argparse_, dataclasses_, files_, functools_, language, logging_, pure, system
 from sgcheck.world.stdlib.environment import Environ
 from sgcheck.world.target import TargetSpec
-
-STANDARD_UNMODELLED = frozenset(
-    """asyncio multiprocessing concurrent ctypes pickle select selectors ssl email unittest http.server cProfile pstats
-    zipfile tarfile gzip bz2 lzma csv sqlite3 xml urllib queue cmd code codecs locale pprint pdb profile sched string
-    turtle zoneinfo calendar fcntl mmap pwd grp termios tty pty syslog linecache tracemalloc dis token tokenize symtable
-    runpy pkgutil ftplib imaplib smtplib struct timeit reprlib netrc optparse configparser plistlib marshal copyreg site
-    sysconfig builtins""".split()
-)
-
+from sgcheck.world.unknown_model import UnknownModels, class_names
 
 class Packages(Protocol):
     """What is installed beside SGLang."""
@@ -95,6 +89,20 @@ class World:
         for path, data in launch.files.items():
             self.files.write(path, data)
 
+    def forget_models(self, paths: Mapping[str, str], code: Iterable[CodeType]) -> None:
+        """Let the models at these paths be unknown (`{}`: none)."""
+        models = UnknownModels() if paths else None
+        if models is not None:
+            models.roots = {self.files.absolute(path): label for path, label in paths.items()}
+            models.names = class_names(code)
+            models.base = self.config_base()
+        self.files.unknown = models
+
+    def config_base(self) -> type:
+        """transformers' base class of configurations."""
+        found: type = self.import_module("transformers").PretrainedConfig
+        return found
+
     # -- modules -------------------------------------------------------------------
 
     def import_module(self, name: str) -> Any:
@@ -142,7 +150,7 @@ class World:
 
     def _present(self, name: str) -> bool | None:
         top = name.split(".")[0]
-        return top in self._ready or top in pure.PURE or top in STANDARD_UNMODELLED or self.packages.has_module(top)
+        return top in self._ready or top in pure.PURE or top in sys.stdlib_module_names or self.packages.has_module(top)
 
     def _version(self, dist: str) -> str:
         found = self.packages.version(dist)

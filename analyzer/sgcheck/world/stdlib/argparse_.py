@@ -12,6 +12,8 @@ from sgcheck.world.facade import Facade
 class ParserRefused(EngineSignal):
     """SGLang's own parser refuses the command line (argparse exits with 2)."""
 
+    is_outcome = True
+
     def __init__(self, message: str) -> None:
         super().__init__(message)
         self.message = message
@@ -19,6 +21,8 @@ class ParserRefused(EngineSignal):
 
 class ParserLeft(EngineSignal):
     """The parser ends the program without an error (`--help`, `--version`)."""
+
+    is_outcome = True
 
     def __init__(self, code: int) -> None:
         super().__init__(code)

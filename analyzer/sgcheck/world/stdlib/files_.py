@@ -14,7 +14,8 @@ from sgcheck.values.signals import Escape, Refused
 from sgcheck.values.unknown import Unknown
 from sgcheck.resolve.resolution import Reason
 from sgcheck.world.facade import Facade, lifted
-from sgcheck.world.files import HOME, TMP, CWD, Files
+from sgcheck.world.unknown_model import UnknownText
+from sgcheck.world.files import UnknownFile, HOME, TMP, CWD, Files
 
 
 class VirtualFile:
@@ -32,16 +33,24 @@ class VirtualFile:
             self._bytes.write(start)
             files.write(path, start)
         else:
-            data = files.read(path)
+            self._unknown: Any = None
+            try:
+                data = files.read(path)
+            except UnknownFile as unknown:
+                self._unknown, data = UnknownText(str(path), unknown.content), b""
             if data is None:
                 raise Escape(Reason("model-file-not-given", detail=str(path)))
             self._bytes = io.BytesIO(data)
 
     def read(self, size: int = -1) -> Any:
+        if not self._writing and self._unknown is not None:
+            return self._unknown
         data = self._bytes.read(size)
         return data if "b" in self._mode else data.decode("utf-8")
 
     def readline(self) -> Any:
+        if not self._writing and self._unknown is not None:
+            raise Escape(self._unknown.reason)
         data = self._bytes.readline()
         return data if "b" in self._mode else data.decode("utf-8")
 

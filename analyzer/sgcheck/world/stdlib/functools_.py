@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from sgcheck.interp.merge import CacheDict
 from sgcheck.interp.runtime import RUNTIME as R
 from sgcheck.values.unknown import ASK, Unknown, find_unknown
 from sgcheck.world.facade import Facade
@@ -21,7 +22,7 @@ class _CacheInfo(tuple):  # type: ignore[type-arg]
 
 
 def _cached(function: Callable[..., Any], maxsize: int | None, typed: bool) -> Callable[..., Any]:
-    store: dict[Any, Any] = {}
+    store: dict[Any, Any] = CacheDict()
 
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         from sgcheck.interp import guards
@@ -90,7 +91,7 @@ class cached_property:  # noqa: N801
         if value is _MISSING:
             value = guards.call(self.func, instance)
             if R.journal is not None:
-                R.journal.item(space, self.attrname)
+                R.journal.space(space, self.attrname)
             space[self.attrname] = value
         return value
 
@@ -98,9 +99,7 @@ class cached_property:  # noqa: N801
 def reduce(function: Any, sequence: Any, *initial: Any) -> Any:
     """`functools.reduce`."""
     if isinstance(sequence, Unknown):
-        return ASK[-1].call(
-            Unknown(sequence.reason, "reduce"), (functools.reduce, function, sequence), {}
-        )
+        return ASK[-1].apply(functools.reduce, (function, sequence), {})
     return functools.reduce(function, sequence, *initial)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
 from sgcheck.interp import builtins as tree_builtins
+from sgcheck.interp.merge import JoinedList
 from sgcheck.interp.runtime import RUNTIME as R
 from sgcheck.values.unknown import find_unknown
 from sgcheck.world.facade import Facade
@@ -22,6 +24,15 @@ class Record:
     args: tuple[Any, ...]
     file: str
     line: int
+    condition: Any = None
+
+    def key(self) -> Any:
+        """The same line on several paths has the same key."""
+        return self.level, self.file, self.line, self.text()
+
+    def under(self, condition: Any) -> Record:
+        """The same record under another condition."""
+        return dataclasses.replace(self, condition=condition)
 
     def text(self) -> str:
         """The message as logged; unknown parts stay visible."""
@@ -38,7 +49,7 @@ class Log:
     """What one launch logged."""
 
     def __init__(self) -> None:
-        self.records: list[Record] = []
+        self.records: list[Record] = JoinedList()
 
     def add(self, level: int | str, message: Any, args: tuple[Any, ...], frame: FrameType) -> None:
         name = level if isinstance(level, str) else logging.getLevelName(level)

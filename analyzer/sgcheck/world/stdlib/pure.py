@@ -36,6 +36,7 @@ PURE: dict[str, frozenset[str]] = {
     "math": frozenset({"comb", "factorial", "perm"}),
     "numbers": frozenset(),
     "shlex": frozenset({"shlex"}),
+    "stat": frozenset(),
     "statistics": frozenset(),
     "string": frozenset({"Formatter", "Template"}),
     "struct": frozenset({"pack_into"}),

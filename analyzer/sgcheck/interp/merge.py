@@ -1,0 +1,272 @@
+"""Joining the ends of a region: one state whose differing values are choices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from sgcheck.interp.journal import CALL, COPY, ITEM, MISSING, SPACE, TYPE, Entry, Journal, content
+from sgcheck.values.condition import Condition
+from sgcheck.values.unknown import Unknown
+
+if TYPE_CHECKING:
+    from sgcheck.interp.explore import End, Explorer
+
+Place = tuple[int, int, Any]
+
+
+class JoinedList(list):  # type: ignore[type-arg]
+    """A list of records (log lines, provenance) whose ends are joined by the union of their entries."""
+
+    __slots__ = ()
+
+
+class CacheDict(dict):  # type: ignore[type-arg]
+    """A cache: an entry that only some ends made is dropped when they are joined."""
+
+    __slots__ = ()
+
+
+class UnionDict(dict):  # type: ignore[type-arg]
+    """A register of what has been seen: an entry that some end made stays."""
+
+    __slots__ = ()
+
+
+class Conditional(Protocol):
+    """An entry of a `JoinedList`. `condition` is None where the entry holds on every path."""
+
+    condition: Condition | None
+
+    def key(self) -> Any:
+        """Entries with the same key are the same event."""
+
+    def under(self, condition: Condition) -> Any:
+        """The same entry with another condition."""
+
+
+@dataclass(slots=True)
+class Group:
+    """Ends that are one from here on."""
+
+    condition: Condition
+    value: Any
+    redo: list[Entry]
+    changes: list[tuple[int, Any, Any, Any]]
+
+    def apply(self, journal: Journal) -> None:
+        """Make the changes of this group again."""
+        journal.redo(self.redo)
+        for kind, obj, key, value in self.changes:
+            write(journal, kind, obj, key, value)
+
+
+def finals(journal: Journal, mark: int) -> dict[Place, Any]:
+    """What stands now at every place that changed since `mark`: place -> (object, value)."""
+    found: dict[Place, Any] = {}
+    whole: set[int] = set()
+    for kind, obj, key, _ in journal.entries[mark:]:
+        if kind == COPY:
+            whole.add(id(obj))
+            found[(COPY, id(obj), None)] = (obj, content(obj))
+        elif kind in (ITEM, SPACE):
+            found[(kind, id(obj), key)] = (obj, dict.get(obj, key, MISSING))
+        elif kind == CALL:
+            found[(CALL, id(obj), None)] = (obj, MISSING)
+        else:
+            found[(kind, id(obj), key)] = (obj, _current(kind, obj, key))
+    for place in [p for p in found if p[0] == ITEM and p[1] in whole]:
+        del found[place]
+    return found
+
+
+def _current(kind: int, obj: Any, key: str) -> Any:
+    if kind == TYPE:
+        return obj.__dict__.get(key, MISSING)
+    try:
+        return object.__getattribute__(obj, key)
+    except AttributeError:
+        return MISSING
+
+
+def write(journal: Journal, kind: int, obj: Any, key: Any, value: Any) -> None:
+    """Put a value at a place, through the journal."""
+    journal.redo([(kind, obj, key, value)])
+
+
+def join(explorer: Explorer, journal: Journal, ends: list[End]) -> list[Group]:
+    """Fold the ends into as few groups as possible."""
+    groups: list[tuple[list[End], Any]] = []
+    for end in ends:
+        for index, (members, _) in enumerate(groups):
+            joined = _join_all(explorer, [*members, end])
+            if joined is not None:
+                groups[index] = ([*members, end], joined)
+                break
+        else:
+            groups.append(([end], None))
+    out: list[Group] = []
+    for members, joined in groups:
+        condition = explorer.space.any_of(m.condition for m in members)
+        if joined is None:
+            only = members[0]
+            out.append(Group(condition, only.value, only.redo, []))
+        else:
+            value, changes = joined
+            out.append(Group(condition, value, [], changes))
+    return out
+
+
+def _join_all(explorer: Explorer, ends: list[End]) -> tuple[Any, list[tuple[int, Any, Any, Any]]] | None:
+    """One value and the changes that make one state of several ends, or None."""
+    conditions = [e.condition for e in ends]
+    whole = explorer.space.any_of(conditions)
+    simple = [explorer.space.assume(c, whole) for c in conditions]
+    value = join_values(explorer, simple, [e.value for e in ends])
+    if value is NOT_JOINED:
+        return None
+    places: dict[Place, Any] = {}
+    copied: set[int] = set()
+    for end in ends:
+        for place, (obj, _) in end.finals.items():
+            places.setdefault(place, obj)
+            if place[0] == COPY:
+                copied.add(place[1])
+    changes: list[tuple[int, Any, Any, Any]] = []
+    for place, obj in places.items():
+        kind, ident, key = place
+        if kind == CALL:
+            return None
+        if kind == ITEM and ident in copied:
+            continue
+        base = content(obj) if kind == COPY else dict.get(obj, key, MISSING) if kind in (ITEM, SPACE) else _current(kind, obj, key)
+        owner = next((e for e in ends if ident in e.fresh), None)
+        if owner is not None and all(e is owner or place not in e.finals for e in ends):
+            changes.append((kind, obj, key, owner.finals[place][1]))
+            continue
+        values = []
+        for end in ends:
+            found = end.finals.get(place)
+            if found is not None:
+                values.append(found[1])
+            elif kind == COPY:
+                values.append(_patched(base, end, ident))
+            else:
+                values.append(base)
+        made = _join_place(explorer, kind, obj, key, base, simple, conditions, values)
+        if made is NOT_JOINED:
+            return None
+        changes.append((kind, obj, key, made))
+    return value, changes
+
+
+def _patched(base: Any, end: End, ident: int) -> Any:
+    """Content of a dictionary that another end changed as a whole and this one key by key."""
+    if not isinstance(base, dict):
+        return base
+    patched = dict(base)
+    for (kind, other, key), (_, value) in end.finals.items():
+        if kind == ITEM and other == ident:
+            if value is MISSING:
+                patched.pop(key, None)
+            else:
+                patched[key] = value
+    return patched
+
+
+class _NotJoined:
+    __slots__ = ()
+
+
+NOT_JOINED = _NotJoined()
+
+
+def _join_place(
+    explorer: Explorer, kind: int, obj: Any, key: Any, base: Any, simple: list[Condition], full: list[Condition], values: list[Any]
+) -> Any:
+    from sgcheck.interp.symbolic import alike
+
+    if all(alike(values[0], v) for v in values[1:]):
+        return values[0]
+    if isinstance(obj, JoinedList):
+        return _union(explorer, base, full, values)
+    if isinstance(obj, CacheDict):
+        return MISSING if kind == ITEM else base
+    if isinstance(obj, UnionDict):
+        if kind == ITEM:
+            return next(v for v in values if v is not MISSING)
+        union: dict[Any, Any] = {}
+        for value in values:
+            union.update(value)
+        return union
+    if kind == COPY:
+        return _join_content(explorer, obj, base, simple, values)
+    if any(v is MISSING for v in values):
+        if type(obj).__name__ == "FactDict":
+            return explorer.choice(list(zip(simple, values, strict=True)))
+        if kind != ITEM or not explorer.may_be_absent(obj):
+            return NOT_JOINED
+        return explorer.choice(list(zip(simple, values, strict=True)))
+    return join_values(explorer, simple, values)
+
+
+def _join_content(explorer: Explorer, obj: Any, base: Any, simple: list[Condition], values: list[Any]) -> Any:
+    if isinstance(obj, dict):
+        if not explorer.may_be_absent(obj):
+            return NOT_JOINED
+        keys: dict[Any, None] = {}
+        for value in values:
+            keys.update(dict.fromkeys(value))
+        out = {}
+        for key in keys:
+            found = [v.get(key, MISSING) for v in values]
+            out[key] = explorer.choice(list(zip(simple, found, strict=True)))
+        return out
+    if isinstance(obj, list):
+        if len({len(v) for v in values}) != 1:
+            return explorer.join_lists(obj, base, simple, values)
+        items = [join_values(explorer, simple, list(column)) for column in zip(*values, strict=True)]
+        return NOT_JOINED if any(i is NOT_JOINED for i in items) else items
+    return NOT_JOINED
+
+
+def join_values(explorer: Explorer, conditions: list[Condition], values: list[Any]) -> Any:
+    """One value for several, as a choice where they differ."""
+    from sgcheck.interp.symbolic import alike, is_scalar
+
+    first = values[0]
+    if all(alike(first, v) for v in values[1:]):
+        return first
+    if any(v is MISSING for v in values):
+        return NOT_JOINED
+    if all(type(v) is tuple and len(v) == len(first) for v in values if type(first) is tuple) and type(first) is tuple:
+        columns = [join_values(explorer, conditions, list(c)) for c in zip(*values, strict=True)]
+        return NOT_JOINED if any(c is NOT_JOINED for c in columns) else tuple(columns)
+    if all(type(v) is dict for v in values):
+        keys: dict[Any, None] = {}
+        for value in values:
+            keys.update(dict.fromkeys(value))
+        return {k: explorer.choice([(c, v.get(k, MISSING)) for c, v in zip(conditions, values, strict=True)]) for k in keys}
+    if len(conditions) > 48 and not all(is_scalar(v) or isinstance(v, Unknown) for v in values):
+        return NOT_JOINED
+    return explorer.choice(list(zip(conditions, values, strict=True)))
+
+
+def _union(explorer: Explorer, base: list[Any], conditions: list[Condition], values: list[Any]) -> list[Any]:
+    """Entries that only some ends added carry the condition of those ends."""
+    start = len(base)
+    out = list(base)
+    places: dict[Any, int] = {}
+    for condition, value in zip(conditions, values, strict=True):
+        for entry in value[start:]:
+            both = condition if entry.condition is None else explorer.space.both(entry.condition, condition)
+            key = entry.key()
+            if key in places:
+                known = out[places[key]]
+                out[places[key]] = known.under(explorer.space.either(known.condition, both))
+            else:
+                places[key] = len(out)
+                out.append(entry.under(both))
+    return out
+
+

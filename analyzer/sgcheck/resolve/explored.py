@@ -1,0 +1,71 @@
+"""A launch in which something is not known: every path, each with its condition."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from sgcheck.interp.explore import Explorer, Loss
+from sgcheck.resolve.run import Failure, failure_of, read_fields, with_place
+from sgcheck.resolve.trace import Event, Trace
+from sgcheck.values.condition import Condition
+from sgcheck.values.signals import EngineSignal
+from sgcheck.world.stdlib.argparse_ import ArgumentParser, ParserLeft, ParserRefused
+from sgcheck.world.stdlib.logging_ import Record
+from sgcheck.world.world import World
+
+HELP = "the command line asks for help or a version: no server starts"
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """What stood when a path had come to its end."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    events: list[Event] = field(default_factory=list)
+    records: list[Record] = field(default_factory=list)
+    environment: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Explored:
+    """All paths: those that start, and those that end early."""
+
+    ends: list[tuple[Condition, Snapshot]]
+    losses: list[Loss]
+
+
+def describe(error: BaseException) -> Any:
+    """What is kept of an exception: a `Failure`, or the engine's reason with its place."""
+    if isinstance(error, ParserRefused):
+        return Failure("SystemExit", error.message, None, None, None)
+    if isinstance(error, ParserLeft):
+        return Failure("SystemExit", HELP, None, None, None)
+    if isinstance(error, EngineSignal):
+        reason = getattr(error, "reason", None)
+        return with_place(reason, error.__traceback__) if reason is not None else None
+    return failure_of(error)
+
+
+def explore(explorer: Explorer, module: Any, argv: list[str], trace: Trace | None, world: World) -> Explored:
+    """Parse, resolve and check, on every path. Call inside a session."""
+    ArgumentParser.taken = []
+    if trace is not None:
+        trace.install(module.ServerArgs)
+
+    def launch() -> Snapshot:
+        record = explorer.region(module.prepare_server_args, (argv,), {})
+        if hasattr(record, "resolve_once"):
+            explorer.region(record.resolve_once, (), {})
+        values = explorer.region(read_fields, (record,), {})
+        snapshot = Snapshot(
+            dict(values),
+            list(trace.events) if trace is not None else [],
+            list(world.log.records),
+            dict(world.environ.content),
+        )
+        if hasattr(record, "check_server_args"):
+            explorer.region(record.check_server_args, (), {})
+        return snapshot
+
+    return Explored(explorer.run(launch), explorer.losses)

@@ -1,0 +1,99 @@
+"""Unknowns of which something is known: a test, a choice, a fact."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sgcheck.resolve.resolution import Reason
+from sgcheck.values.condition import Condition, Variable
+from sgcheck.values.unknown import Unknown
+
+BRANCHES = Reason("depends")
+
+
+class Test(Unknown):
+    """True exactly where `condition` holds."""
+
+    __slots__ = ("condition",)
+
+    def __init__(self, condition: Condition, label: str = "test") -> None:
+        super().__init__(BRANCHES, label)
+        object.__setattr__(self, "condition", condition)
+
+
+class Choice(Unknown):
+    """One of several values, each under its condition; the conditions exclude each other.
+
+    The value may be `journal.MISSING` inside a dictionary: then the key may be absent.
+    """
+
+    __slots__ = ("cases",)
+
+    def __init__(self, cases: tuple[tuple[Condition, Any], ...], label: str = "choice") -> None:
+        super().__init__(BRANCHES, label)
+        object.__setattr__(self, "cases", cases)
+
+
+class Symbol(Unknown):
+    """A fact that the user did not give: the value of one variable.
+
+    `types` are the types that the value may have (empty: not known).
+    """
+
+    __slots__ = ("types", "variable")
+
+    def __init__(self, variable: Variable, reason: Reason, types: tuple[type, ...] = ()) -> None:
+        super().__init__(reason, variable.name)
+        object.__setattr__(self, "variable", variable)
+        object.__setattr__(self, "types", types)
+
+
+class Fact(Unknown):
+    """An unknown with structure of its own (a model's configuration): it answers by itself.
+
+    Its methods start with `sg_`, so that they hide no attribute of the thing that it stands for.
+    `ops` is the engine that asks.
+    """
+
+    __slots__ = ()
+
+    def sg_read(self, ops: Any, name: str) -> Any:
+        """The attribute `name`."""
+        raise NotImplementedError
+
+    def sg_has(self, ops: Any, name: str) -> Condition:
+        """The condition under which the attribute is there."""
+        raise NotImplementedError
+
+    def sg_getattr(self, ops: Any, name: str, *default: Any) -> Any:
+        """`getattr(self, name[, default])`."""
+        raise NotImplementedError
+
+    def sg_set(self, ops: Any, name: str, value: Any) -> None:
+        """An attribute is set."""
+        raise NotImplementedError
+
+    def sg_method(self, ops: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A method is called."""
+        raise NotImplementedError
+
+    def sg_item(self, ops: Any, key: Any) -> Any:
+        """`self[key]`."""
+        raise NotImplementedError
+
+    def sg_contains(self, ops: Any, key: Any) -> Condition:
+        """The condition under which `key in self`."""
+        raise NotImplementedError
+
+    def sg_identical(self, ops: Any, other: Any) -> Condition | None:
+        """The condition under which `self is other`; None where that is a question of its own."""
+        return None
+
+    def sg_isinstance(self, ops: Any, classes: tuple[Any, ...]) -> Any:
+        """`isinstance(self, classes)`, or NotImplemented."""
+        return NotImplemented
+
+
+def attribute_of(value: Unknown, name: str) -> Any:
+    """A slot of an unknown, without asking the unknown."""
+    return object.__getattribute__(value, name)

@@ -1,0 +1,297 @@
+"""A model of which nothing is known: SGLang is given the path of some real model on the local disk.
+
+Its configuration answers every question with a fact that has a name of its own
+(`model.num_hidden_layers`), so that conditions can be told in these names. The same facts are
+read whichever way SGLang asks: attribute, item, nested text configuration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import CodeType
+from typing import Any
+
+from sgcheck.interp.journal import MISSING
+from sgcheck.interp.runtime import RUNTIME as R
+from sgcheck.resolve.resolution import Reason
+from sgcheck.values.condition import FALSE, TRUE, Condition
+from sgcheck.values.symbols import Choice, Fact, Symbol
+from sgcheck.values.unknown import ASK, Unknown
+
+UNKNOWN = Reason("model-unknown")
+
+ARCHITECTURE = "model architecture"
+
+# What every configuration of a text model has, with the type of its value.
+_STANDARD: dict[str, tuple[type, ...]] = {
+    "model_type": (str,),
+    "hidden_size": (int,),
+    "num_hidden_layers": (int,),
+    "num_attention_heads": (int,),
+    "vocab_size": (int,),
+    "max_position_embeddings": (int,),
+    "transformers_version": (str,),
+    "_name_or_path": (str,),
+    "name_or_path": (str,),
+    "is_encoder_decoder": (bool,),
+    "id2label": (dict,),
+    "tie_word_embeddings": (bool,),
+}
+_NESTED = ("text_config", "llm_config", "language_config", "thinker_config", "language_model_config")
+_UNCHANGED = ("lower", "strip", "upper")
+_CLASS_NAME_ENDS = ("ForCausalLM", "ForConditionalGeneration", "LMHeadModel", "MTP", "NextN", "ForSequenceClassification",
+                    "ForRewardModel", "Model", "ForCausalLMNextN", "ForCausalLMEagle", "ForCausalLMEagle3", "Eagle3")  # fmt: skip
+
+
+class FactDict(dict):  # type: ignore[type-arg]
+    """What SGLang has set on a configuration. A key may be set on some paths only."""
+
+    __slots__ = ()
+
+
+class JsonFact(Fact):
+    """A part of one of the model's JSON files: an object, a list or a plain value."""
+
+    __slots__ = ("changed", "known")
+
+    def __init__(self, label: str) -> None:
+        super().__init__(UNKNOWN, label)
+        object.__setattr__(self, "changed", FactDict())
+        object.__setattr__(self, "known", {})
+
+    def _child(self, name: Any) -> Any:
+        known: dict[Any, Any] = object.__getattribute__(self, "known")
+        if name not in known:
+            known[name] = JsonFact(f"{self.label}.{name}")
+        return known[name]
+
+    def _changed(self) -> dict[str, Any]:
+        found: dict[str, Any] = object.__getattribute__(self, "changed")
+        return found
+
+    def _set_where(self, ops: Any, name: str) -> Condition:
+        """The condition under which SGLang itself has set the attribute."""
+        value = self._changed().get(name, MISSING)
+        if value is MISSING:
+            return FALSE
+        if isinstance(value, Choice):
+            condition: Condition = ops.space.any_of(c for c, v in ops.cases(value) if v is not MISSING)
+            return condition
+        return TRUE
+
+    def sg_has(self, ops: Any, name: str) -> Condition:
+        condition: Condition = ops.space.either(self._set_where(ops, name), self._has_itself(ops, name))
+        return condition
+
+    def _has_itself(self, ops: Any, name: str) -> Condition:
+        condition: Condition = ops.flag(f"{self.label} has {name}", UNKNOWN)
+        return condition
+
+    def sg_value(self, ops: Any, name: str) -> Any:
+        """The value of a key that is there."""
+        value = self._changed().get(name, MISSING)
+        if value is MISSING:
+            return self._own(ops, name)
+        if isinstance(value, Choice) and any(v is MISSING for _, v in value.cases):
+            own = self._own(ops, name)
+            return ops.choice([(c, own if v is MISSING else v) for c, v in ops.cases(value)])
+        return value
+
+    def _own(self, ops: Any, name: str) -> Any:
+        return self._child(name)
+
+    def sg_read(self, ops: Any, name: str) -> Any:
+        return self.sg_value(ops, name)
+
+    def sg_getattr(self, ops: Any, name: str, *default: Any) -> Any:
+        there = self.sg_has(ops, name)
+        if default:
+            return ops.choice([(there, self.sg_value(ops, name)), (ops.space.negate(there), default[0])])
+        if not ops.decide(there):
+            raise AttributeError(f"the model's configuration has no attribute {name!r}")
+        return self.sg_value(ops, name)
+
+    def sg_set(self, ops: Any, name: str, value: Any) -> None:
+        if R.journal is not None:
+            R.journal.space(self._changed(), name)
+        self._changed()[name] = value
+
+    def sg_item(self, ops: Any, key: Any) -> Any:
+        if isinstance(key, Unknown):
+            return Unknown(UNKNOWN, f"{self.label}[{ops.show(key)}]")
+        if isinstance(key, str):
+            if not ops.decide(self.sg_has(ops, key)):
+                raise KeyError(key)
+            return self.sg_value(ops, key)
+        return self._child(key)
+
+    def sg_contains(self, ops: Any, key: Any) -> Condition:
+        if isinstance(key, str):
+            return self.sg_has(ops, key)
+        condition: Condition = ops.flag(f"{ops.show(key)} in {self.label}", UNKNOWN)
+        return condition
+
+    def sg_method(self, ops: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if name == "get" and args and isinstance(args[0], str):
+            return self.sg_getattr(ops, args[0], *(args[1:] or (None,)))
+        if name == "update":
+            for source in (*args, kwargs):
+                for key, value in dict(source).items():
+                    self.sg_set(ops, key, value)
+            return None
+        if name in _UNCHANGED and not args:
+            return self
+        if name in ("to_dict", "copy", "__deepcopy__"):
+            return self
+        if name == "pop" and args and isinstance(args[0], str):
+            value = self.sg_getattr(ops, args[0], *(args[1:] or (None,)))
+            return value
+        shown = ", ".join(ops.show(a) for a in args)
+        return Unknown(UNKNOWN, f"{self.label}.{name}({shown})")
+
+
+class ConfigFact(JsonFact):
+    """The configuration object (and `config.json`) of the unknown model."""
+
+    __slots__ = ("base", "names")
+
+    def __init__(self, label: str, base: type, names: Iterable[str]) -> None:
+        super().__init__(label)
+        object.__setattr__(self, "base", base)
+        object.__setattr__(self, "names", tuple(names))
+
+    def _has_itself(self, ops: Any, name: str) -> Condition:
+        if name in _STANDARD or name in ("architectures", "torch_dtype", "dtype", "__dict__"):
+            return TRUE
+        if name in ("items", "keys"):
+            return FALSE
+        if hasattr(object.__getattribute__(self, "base"), name) and callable(getattr(object.__getattribute__(self, "base"), name, None)):
+            return TRUE
+        condition: Condition = ops.flag(f"{self.label} has {name}", UNKNOWN)
+        return condition
+
+    def _own(self, ops: Any, name: str) -> Any:
+        if name == "__dict__":
+            # The nested text configuration is this very object: there is nothing to copy from it.
+            return {}
+        known: dict[Any, Any] = object.__getattribute__(self, "known")
+        if name in known:
+            return known[name]
+        value: Any
+        if name == "architectures":
+            variable = ops.space.variable(ARCHITECTURE if self.label == "model" else f"{self.label} architecture")
+            variable.extra["named"] = object.__getattribute__(self, "names")
+            value = [Symbol(variable, UNKNOWN, (str,))]
+        elif name in _NESTED:
+            value = self
+        elif name in ("torch_dtype", "dtype"):
+            from sgcheck.world.torch_ import DTYPES, dtype
+
+            variable = ops.space.variable(f"{self.label}.dtype", [DTYPES[n] for n in ("bfloat16", "float16", "float32")])
+            value = Symbol(variable, UNKNOWN, (dtype,))
+        elif name in _STANDARD:
+            value = Symbol(ops.space.variable(f"{self.label}.{name}"), UNKNOWN, _STANDARD[name])
+        else:
+            value = JsonFact(f"{self.label}.{name}")
+        known[name] = value
+        return value
+
+    def sg_read(self, ops: Any, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__") and name != "__dict__":
+            raise AttributeError(name)
+        return self.sg_getattr(ops, name)
+
+    def sg_method(self, ops: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if name == "get_text_config":
+            return self
+        return super().sg_method(ops, name, args, kwargs)
+
+    def sg_identical(self, ops: Any, other: Any) -> Condition:
+        return TRUE if other is self else FALSE
+
+    def sg_isinstance(self, ops: Any, classes: tuple[Any, ...]) -> Any:
+        base = object.__getattribute__(self, "base")
+        if any(isinstance(c, type) and issubclass(base, c) for c in classes):
+            return True
+        if all(isinstance(c, type) and not issubclass(c, base) for c in classes):
+            return False
+        return NotImplemented
+
+
+def class_names(code: Iterable[CodeType]) -> list[str]:
+    """Names of model classes among the constants of the code that has been loaded."""
+    found: set[str] = set()
+    stack: list[Any] = list(code)
+    while stack:
+        item = stack.pop()
+        if isinstance(item, CodeType):
+            stack.extend(item.co_consts)
+        elif isinstance(item, tuple | frozenset):
+            stack.extend(item)
+        elif isinstance(item, str) and item.endswith(_CLASS_NAME_ENDS) and item.isidentifier() and item[0].isupper():
+            found.add(item)
+    return sorted(found)
+
+
+class UnknownModels:
+    """The unknown models of one launch, by the path that SGLang is given."""
+
+    def __init__(self) -> None:
+        self.roots: dict[str, str] = {}
+        self.facts: dict[str, ConfigFact] = {}
+        self.base: type = object
+        self.names: list[str] = []
+
+    def label(self, path: str) -> str | None:
+        """The label of the model whose folder holds `path` (an absolute path), or None."""
+        for root, label in self.roots.items():
+            if path == root or path.startswith(root.rstrip("/") + "/"):
+                return label
+        return None
+
+    def inside(self, path: str) -> str:
+        """The part of a path below its model's folder."""
+        for root in self.roots:
+            if path.startswith(root.rstrip("/") + "/"):
+                return path[len(root.rstrip("/")) + 1 :]
+        return ""
+
+    def config(self, label: str) -> ConfigFact:
+        """The configuration of a model."""
+        if label not in self.facts:
+            self.facts[label] = ConfigFact(label, self.base, self.names)
+        return self.facts[label]
+
+    def file_exists(self, path: str) -> Any:
+        """Whether a file is in the folder: `config.json` is, of others nothing is known."""
+        label, name = self.label(path), self.inside(path)
+        if name == "":
+            return True
+        if name == "config.json":
+            return True
+        return Unknown(UNKNOWN, f"{label} has the file {name}")
+
+    def content(self, path: str) -> Any:
+        """The parsed content of one of the model's JSON files."""
+        label, name = self.label(path), self.inside(path)
+        assert label is not None
+        if name == "config.json":
+            return self.config(label)
+        stem = name.removesuffix(".json")
+        key = f"{label}/{stem}"
+        if key not in self.facts:
+            self.facts[key] = JsonFact(f"{label}.{stem}")  # type: ignore[assignment]
+        return self.facts[key]
+
+
+class UnknownText(Unknown):
+    """The text of a file of an unknown model: parsing it gives its facts."""
+
+    __slots__ = ("content",)
+
+    def __init__(self, label: str, content: Any) -> None:
+        super().__init__(UNKNOWN, label)
+        object.__setattr__(self, "content", content)
+
+
+_ = ASK
