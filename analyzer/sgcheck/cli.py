@@ -18,6 +18,8 @@ COMMANDS = {
     "why": ("sgcheck.commands.why:why", "The chain that gave one field its value."),
     "scan": ("sgcheck.commands.scan:scan", "Find and check the launches in deployment files."),
     "explain": ("sgcheck.commands.explain:explain", "Show a rule's page."),
+    "confirm": ("sgcheck.commands.confirm:confirm", "Compare a prediction with the truth."),
+    "doctor": ("sgcheck.commands.doctor:doctor", "Compare this host with what is assumed."),
     "fetch": ("sgcheck.commands.fetch:fetch", "Bring SGLang releases into the cache."),
     "config": ("sgcheck.commands.config:config", "Show the configuration and where it is set."),
     "version": ("sgcheck.commands.version:version", "Show versions, also as JSON."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -95,4 +96,4 @@ def _is_nan(entry: Any) -> bool:
     value = (
         entry[0] if isinstance(entry, Sequence) and not isinstance(entry, str) and entry else entry
     )
-    return (isinstance(value, float) and value != value) or value in ("NaN", "nan")
+    return (isinstance(value, float) and math.isnan(value)) or value in ("NaN", "nan")

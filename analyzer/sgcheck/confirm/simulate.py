@@ -60,27 +60,36 @@ class Interpreter:
 
 def probe(python: str) -> Interpreter:
     """Ask an interpreter what it has. Raises SourceError if it has no SGLang or cannot be run."""
+    answer = ask_interpreter(python, _PINNED)
+    if not answer["sglang"]:
+        raise SourceError(f"--python {python}: SGLang is not installed there")
+    return Interpreter(
+        answer["path"], answer["python"], answer["sglang"], answer["versions"], answer["metadata"]
+    )
+
+
+def ask_interpreter(
+    python: str, dists: Sequence[str], modules: Sequence[str] = ()
+) -> dict[str, Any]:
+    """What `worker/probe.py` says of an interpreter, and its `path`. Raises SourceError."""
     found = shutil.which(python)
     if found is None:
         raise SourceError(f"--python {python}: there is no such interpreter, or it cannot be run")
     with tempfile.TemporaryDirectory(prefix="sgcheck-") as folder:
-        script = str(WORKER / "probe.py")
-        done = run_to_end(
-            [found, "-B", script, ",".join(_PINNED)], clean_environment(Path(folder)), PROBE_TIMEOUT
-        )
+        command = [found, "-B", str(WORKER / "probe.py"), ",".join(dists), ",".join(modules)]
+        try:
+            done = run_to_end(command, clean_environment(Path(folder)), PROBE_TIMEOUT)
+        except OSError as error:
+            raise SourceError(f"--python {python}: it cannot be run: {error.strerror}") from None
     if done.timed_out:
         raise SourceError(f"--python {python}: it did not answer within {PROBE_TIMEOUT:g} s")
     try:
-        answer = json.loads(done.stdout.rpartition("\x1e")[2])
+        answer: dict[str, Any] = json.loads(done.stdout.rpartition("\x1e")[2])
     except ValueError:
         raise SourceError(
             f"--python {python}: this is no Python that could be asked what it has"
         ) from None
-    if not answer["sglang"]:
-        raise SourceError(f"--python {python}: SGLang is not installed there")
-    return Interpreter(
-        found, answer["python"], answer["sglang"], answer["versions"], answer["metadata"]
-    )
+    return {**answer, "path": found}
 
 
 def clean_environment(
