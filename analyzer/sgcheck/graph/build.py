@@ -8,19 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sgcheck.graph.code import Code, Place
+from sgcheck.graph.data import RuleGraph
 from sgcheck.graph.order import Order, order_of
 from sgcheck.graph.reach import Reach
-from sgcheck.graph.record import read_flags, read_record
+from sgcheck.graph.record import literal, parse_call, read_flags, read_record
 from sgcheck.graph.sources import Source, Sources
 from sgcheck.graph.writes import Write, Writes
-from sgcheck.source.tree import Tree
+from sgcheck.source.tree import Tree, link
 from sgcheck.syntax.rules import Guard, Rule
-
-if TYPE_CHECKING:
-    import networkx as nx
 
 SCHEMA = "sgcheck.graph/1"
 NODE_KINDS = ("field", "flag", "probe", "env", "model", "rule", "function")
@@ -28,9 +26,7 @@ EDGE_KINDS = ("reads", "guards", "writes", "sets", "overwrites", "calls", "holds
 RULE_KINDS = ("default", "write", "declare", "raise", "log", "env")
 
 
-def build_graph(
-    tree: Tree, *, jobs: int | None = None, cache: Path | bool = True
-) -> nx.MultiDiGraph:
+def build_graph(tree: Tree, *, jobs: int | None = None, cache: Path | bool = True) -> RuleGraph:
     """The graph of everything that the resolution of `tree` can do.
 
     `jobs` and `cache` are those of `sgcheck.syntax.rules.rules_of`. Raises NothingToAnalyse for a
@@ -52,12 +48,12 @@ class _Builder:
         self.sources = Sources(reach)
         self.order: Order = order_of(reach)
         self.links: dict[str, bool] = {}
-        self.result: nx.MultiDiGraph = nx.MultiDiGraph(
+        self.result: RuleGraph = nx.MultiDiGraph(
             schema=SCHEMA, version=tree.version, origin=tree.origin, tree=tree.digest, ref=tree.ref
         )
         self.dynamic: list[str] = []
 
-    def graph(self) -> nx.MultiDiGraph:
+    def graph(self) -> RuleGraph:
         self._fields()
         for place in self.order.places:
             self._function(place)
@@ -98,6 +94,7 @@ class _Builder:
             url=self._url(place[0], info.span.line),
             order=self.order.entered[place],
             reads_record=bool(reached.record),
+            registered_for=registered_for(info.decorators),
         )
         writes: dict[int, list[Write]] = {}
         for write in Writes(self.reach).of(reached):
@@ -137,6 +134,7 @@ class _Builder:
             line=rule.line,
             end_line=rule.span.end_line,
             column=rule.column,
+            statement_line=self.code.module(rule.file).statement_of(rule),
             url=self._url(rule.file, rule.line),
             order=position if position is not None else self.order.of(rule, place),
         )
@@ -174,7 +172,7 @@ class _Builder:
                 for place, reached in self.reach.functions.items()
                 if reached.record
                 and (write.rule.file, write.rule.receiver.partition("[")[0])
-                in set(variables_of(self.code, place))
+                in variables_of(self.code, place)
                 and place in self.order.entered
             ]
             self._rule(write, (write.rule.file, ""), position=min(users, default=-1))
@@ -247,7 +245,8 @@ class _Builder:
     def _url(self, file: str, line: int) -> str | None:
         if file not in self.links:
             self.links[file] = self.tree.permalink(file, line) is not None
-        return self.tree.permalink(file, line) if self.links[file] else None
+        ref = self.tree.ref
+        return link(ref, file, line) if ref is not None and self.links[file] else None
 
 
 def function_id(place: Place) -> str:
@@ -259,6 +258,16 @@ def rule_id(rule: Rule, field: str | None) -> str:
     """The id of a rule's node: its place, and the field where one place writes several."""
     what = field or rule.target or ""
     return f"rule:{rule.file}:{rule.line}:{rule.column}:{rule.kind}:{what}"
+
+
+def registered_for(decorators: Iterable[str]) -> list[str]:
+    """The words that registering decorators name, such as architectures."""
+    found: list[str] = []
+    for text in decorators:
+        call = parse_call(text.partition("(")[2].removesuffix(")"))
+        words = [literal(value) for value in call.args] if call is not None else []
+        found += [word for word in words if isinstance(word, str)]
+    return found
 
 
 def guard_data(guard: Guard) -> dict[str, Any]:
@@ -276,7 +285,7 @@ def guard_text(guard: dict[str, Any]) -> str:
     return str(guard["text"]) if guard["holds"] else f"not ({guard['text']})"
 
 
-def rules_of_graph(graph: nx.MultiDiGraph) -> Iterator[tuple[str, dict[str, Any]]]:
+def rules_of_graph(graph: RuleGraph) -> Iterator[tuple[str, dict[str, Any]]]:
     """The rule nodes in order."""
     rules = [(node, data) for node, data in graph.nodes(data=True) if data["kind"] == "rule"]
     yield from sorted(rules, key=lambda item: (item[1]["order"], item[0]))

@@ -6,6 +6,7 @@ pays. Names are followed through imports and re-exports, methods through the bas
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,6 +45,15 @@ class Module:
     rules: dict[str, list[Rule]] = field(default_factory=dict)
     variables: dict[str, list[Rule]] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
+    statements: list[tuple[int, int]] = field(default_factory=list)
+
+    def statement_of(self, rule: Rule) -> int:
+        """The line on which the innermost statement around a rule starts."""
+        at = bisect_right(self.statements, (rule.line, 1 << 60))
+        for line, end_line in reversed(self.statements[:at]):
+            if end_line >= rule.span.end_line:
+                return line
+        return rule.line
 
 
 class Code:
@@ -55,6 +65,9 @@ class Code:
         self._cache = cache
         self._modules: dict[str, Module] = {}
         self._paths: dict[str, str | None] = {}
+        self.variables: dict[Place, frozenset[Place]] = {}
+        self.effects: dict[str, tuple[str, ...]] = {}
+        self._meanings: dict[tuple[str, str, str], Definition | None] = {}
 
     @property
     def loaded(self) -> dict[str, Module]:
@@ -97,8 +110,11 @@ class Code:
 
     def lookup(self, path: str, function: str, dotted: str) -> Definition | None:
         """What `dotted` means inside `function` of `path`; None outside the tree or unknown."""
-        start = self._start(path, function, dotted)
-        return None if start is None else self._follow(*start, _MAX_HOPS)
+        key = (path, function, dotted)
+        if key not in self._meanings:
+            start = self._start(path, function, dotted)
+            self._meanings[key] = None if start is None else self._follow(*start, _MAX_HOPS)
+        return self._meanings[key]
 
     def _start(self, path: str, function: str, dotted: str) -> tuple[str, str] | None:
         module = self.module(path)
@@ -179,6 +195,7 @@ def _indexed(read: ModuleRules) -> Module:
         {function.qualname: function for function in read.functions},
         {info.qualname: info for info in read.classes},
         problems=tuple(f"{read.path}: {problem}" for problem in read.problems),
+        statements=sorted((s.span.line, s.span.end_line) for s in read.statements),
     )
     for rule in read.rules:
         module.rules.setdefault(rule.function, []).append(rule)

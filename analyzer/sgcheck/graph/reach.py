@@ -60,6 +60,7 @@ class Reach:
         self._queue: deque[Place] = deque()
         self._queued: set[Place] = set()
         self._views: dict[Place, bool] = {}
+        self._attributes: dict[tuple[Place, str, int], frozenset[str]] = {}
         self.extra: dict[Place, list[CallSite]] = {}
         self.registries: dict[Place, frozenset[Place]] = {}
         self._by_name: set[Place] = set()
@@ -312,21 +313,37 @@ class Reach:
 
     def usual_names(self) -> set[str]:
         """Parameter names of functions that were handed the record and read its fields."""
-        fields = self.record.fields
         names: set[str] = set()
         for reached in self.functions.values():
             given = reached.given - {"self"} - names
-            if not given:
-                continue
-            texts = [text for rule in self.code.rules_in(reached.place) for text in texts_of(rule)]
-            if any(
-                attribute in fields
-                for name in reached.record
-                for text in texts
-                for attribute in _after(name, text)
+            if given and any(
+                self.record_attributes(text, reached) & self.record.fields.keys()
+                for rule in self.code.rules_in(reached.place)
+                for text in texts_of(rule)
             ):
                 names |= given
         return names
+
+    def record_attributes(self, text: str, reached: Reached) -> frozenset[str]:
+        """The attributes that a text of a function reads from the record or a view of it."""
+        key = (reached.place, text, len(reached.record))
+        known = self._attributes.get(key)
+        if known is None:
+            known = self._attributes[key] = frozenset(self._record_attributes(text, reached))
+        return known
+
+    def _record_attributes(self, text: str, reached: Reached) -> Iterator[str]:
+        if "." not in text and "attr" not in text:
+            return
+        for node in ast.walk(guard_expression(text) or ast.Constant(None)):
+            match node:
+                case ast.Attribute(value=value, attr=name) if self.is_record(value, reached):
+                    yield name
+                case ast.Call(
+                    func=ast.Name(id="getattr" | "hasattr"),
+                    args=[value, ast.Constant(value=str(name)), *_],
+                ) if self.is_record(value, reached):
+                    yield name
 
 
 def expression(text: str | None) -> ast.expr | None:
@@ -337,6 +354,17 @@ def expression(text: str | None) -> ast.expr | None:
         return ast.parse(f"({text}\n)", mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
+
+
+def guard_expression(text: str) -> ast.expr | None:
+    """As `expression`, also for the heads of `for`, `with` and the like."""
+    found = expression(text)
+    if found is not None:
+        return found
+    head, _, rest = text.partition(" ")
+    if head == "for" and " in " in rest:
+        return expression(rest.partition(" in ")[2])
+    return expression(rest.partition(" as ")[0]) if head in ("with", "match", "while") else None
 
 
 def texts_of(rule: Rule) -> Iterator[str]:
@@ -360,17 +388,3 @@ def _fields_read(rule: Rule) -> Iterator[str]:
         for read in guard.reads:
             if read.kind == "field":
                 yield read.name
-
-
-def _after(name: str, text: str) -> Iterator[str]:
-    """The attributes that a text reads from `name`."""
-    lead = f"{name}."
-    start = text.find(lead)
-    while start >= 0:
-        end = start + len(lead)
-        stop = end
-        while stop < len(text) and (text[stop].isalnum() or text[stop] == "_"):
-            stop += 1
-        if start == 0 or not (text[start - 1].isalnum() or text[start - 1] in "_."):
-            yield text[end:stop]
-        start = text.find(lead, stop)

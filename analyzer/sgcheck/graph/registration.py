@@ -55,11 +55,7 @@ def _dispatchers(reach: Reach, registrar: Place) -> Iterator[Place]:
     if registries is None:
         registries = reach.registries[registrar] = frozenset(_deep(reach.code, registrar, 3))
     for place, reached in reach.functions.items():
-        if (
-            reached.given
-            and place != registrar
-            and registries & set(variables_of(reach.code, place))
-        ):
+        if reached.given and place != registrar and registries & variables_of(reach.code, place):
             yield place
 
 
@@ -79,8 +75,14 @@ def _deep(code: Code, place: Place, depth: int) -> Iterator[Place]:
                         yield from _deep(code, called.place, depth - 1)
 
 
-def variables_of(code: Code, place: Place) -> Iterator[Place]:
+def variables_of(code: Code, place: Place) -> frozenset[Place]:
     """The module variables that a function names."""
+    if place not in code.variables:
+        code.variables[place] = frozenset(_variables_of(code, place))
+    return code.variables[place]
+
+
+def _variables_of(code: Code, place: Place) -> Iterator[Place]:
     for rule in code.rules_in(place):
         for name in _names(rule):
             while name:
@@ -105,7 +107,9 @@ def _imported_for_effect(code: Code, working: set[str]) -> list[str]:
     todo = sorted(working)
     seen = set(todo)
     for path in todo:
-        for dotted in _effects(code, path):
+        if path not in code.effects:
+            code.effects[path] = tuple(_effects(code, path))
+        for dotted in code.effects[path]:
             target = code.path_of(dotted)
             if target is not None and target not in seen:
                 seen.add(target)

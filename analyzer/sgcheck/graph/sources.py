@@ -10,7 +10,6 @@ import ast
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from sgcheck.graph.code import Place
@@ -21,6 +20,7 @@ SourceKind: TypeAlias = Literal["field", "probe", "env", "model"]
 
 _NO_CUT = 1 << 60
 _MAX_VIA = 4
+_MODEL_CALL = re.compile(r"(^|[._])(model|hf|text)(_\w+)?_config(_of)?$")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -80,6 +80,8 @@ class Sources:
         """`bare` leaves out what callers hand over."""
         found: set[Source] = set()
         reached = self.reach.functions.get(place)
+        reads = list(reads)
+        has_fact = any(read.kind == "model" for read in reads)
         for read in reads:
             match read.kind:
                 case "field":
@@ -89,6 +91,10 @@ class Sources:
                 case "env":
                     if not self._is_table(place, read.name):
                         found.add(Source("env", read.name))
+                case "call" if _MODEL_CALL.search(read.name):
+                    # The facts that are read of it say more than all that goes into it.
+                    if not has_fact:
+                        found.add(Source("model", "model_config"))
                 case "call":
                     found |= self._of_call(read.name, place, bare)
                 case "name":
@@ -96,7 +102,7 @@ class Sources:
         return found
 
     def _of_field(self, name: str, text: str, reached: Reached | None) -> set[Source]:
-        if reached is None or not reads_attribute(frozenset(reached.record), name, text):
+        if reached is None or name not in self.reach.record_attributes(text, reached):
             return set()
         if name in self.record.fields:
             return {Source("field", name)}
@@ -214,21 +220,6 @@ def shortest(sources: Iterable[Source]) -> frozenset[Source]:
     for source in sorted(sources, key=lambda s: (s.kind, s.name, len(s.via), s.via)):
         best.setdefault((source.kind, source.name), source)
     return frozenset(best.values())
-
-
-@lru_cache(maxsize=4096)
-def _pattern(names: frozenset[str], attribute: str) -> re.Pattern[str]:
-    record = "|".join(re.escape(name) for name in sorted(names))
-    word = re.escape(attribute)
-    return re.compile(
-        rf"(?<![\w.])(?:{record})\s*\.\s*{word}\b"
-        rf"|\b(?:get|has)attr\(\s*(?:{record})\s*,\s*['\"]{word}['\"]"
-    )
-
-
-def reads_attribute(names: frozenset[str], attribute: str, text: str) -> bool:
-    """Whether a text reads `attribute` of one of the names."""
-    return bool(names) and attribute in text and bool(_pattern(names, attribute).search(text))
 
 
 def mentions(name: str, text: str) -> bool:
