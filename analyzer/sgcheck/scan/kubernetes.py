@@ -97,6 +97,8 @@ def launches(doc: Document, around: Around, shared: Manifests) -> list[Launch]:
     base = around.but(group=group, name=name, configs=shared.configs)
     found: list[Launch] = []
     for path, parents, node in _containers(doc):
+        if not _may_launch(doc, node):
+            continue
         if doc.get(node, "entrypoint") is not None:  # docker's words for the same thing
             found += compose.service_launches(doc, node, base)
             continue
@@ -105,6 +107,18 @@ def launches(doc: Document, around: Around, shared: Manifests) -> list[Launch]:
             if each.config is not None:
                 shared.used.add(each.config.name)
     return found
+
+
+def _may_launch(doc: Document, node: Node) -> bool:
+    """Whether the words of a container can start SGLang at all: spares reading all around it."""
+    for key in ("entrypoint", "command", "args"):
+        value = doc.get(node, key)
+        items = [value] if isinstance(value, ScalarNode) else doc.elements(value)
+        for item in items:
+            text = str(item.value) if isinstance(item, ScalarNode) else ""
+            if "sglang" in text or text.startswith(("--config", "--model")):
+                return True
+    return False
 
 
 def _containers(

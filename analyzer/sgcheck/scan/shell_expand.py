@@ -232,11 +232,13 @@ class Expander:
         if raw[-1] in BLANKS:
             out.close(tuple(self._assumed))
 
-    def _put_array(self, fields: tuple[Field, ...], out: _Building) -> None:
+    def _put_array(self, fields: tuple[Field, ...], out: _Building, quoted: bool) -> None:
         for i, each in enumerate(fields):
             if i:
                 out.close(())
-            if not out.open and i < len(fields) - 1:
+            if not quoted:
+                self._put(each.value, out, False)
+            elif not out.open and i < len(fields) - 1:
                 out.done.append(each)
             else:
                 out.add(each.value)
@@ -283,8 +285,7 @@ class Expander:
         if state.args is None:
             out.add(self.hole(node, "arguments of the script", spliced=True))
         elif name == "@" or not quoted:
-            self._put_array(state.args, out)
-            out.open = out.open or False
+            self._put_array(state.args, out, quoted)
         else:
             out.add(join(_spaced(state.args)))
 
@@ -366,7 +367,7 @@ class Expander:
             unknown = self.hole(node, f"${name} is not set in the file", spliced=array)
             self._put(unknown, out, quoted)
         elif isinstance(value, tuple):
-            self._put_array(value, out)
+            self._put_array(value, out, quoted)
         else:
             self._assumed += value.assumed
             self._put(value.value, out, quoted)
@@ -390,7 +391,9 @@ class Expander:
                 text = join([self.text(r, state) for r in rest])
                 state.assign(name, Field(text, *(text.extent() or self.script.place(node))))
         elif operator in _ALTERNATIVES:
-            if is_set:
+            if isinstance(value, Field) and is_set and self.file.holes_in(value.text):
+                out.add(self.hole(node, f"depends on ${name}", spliced=not quoted))
+            elif is_set:
                 self._rest(rest, state, out, quoted)
             elif value is None:
                 self._assumed.append(f"{name} is unset")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from functools import lru_cache
 
 import tree_sitter_bash
@@ -20,51 +19,37 @@ def _bash() -> Parser:
 
 
 class Tree:
-    """A parsed text. Positions of nodes are bytes; `index` gives characters of the text."""
+    """A parsed text. Nodes are positions in it; the text of a node is taken from the text itself.
+
+    The parser sees a plain ASCII letter, `filler`, in place of every other character: one byte per
+    character, so that its positions need no translation. (Grammars' scanners hand characters to the C
+    library's `is…` functions, which crash on large ones.)
+    """
+
+    filler = "."
 
     def __init__(self, file: SourceFile, text: Mapped, parser: Parser) -> None:
         self.file = file
         self.text = text
         self.raw = self.prepared(text.text)
-        self.data = self.raw.encode("utf-8", "replace")
-        # Where characters of more than one byte end, and how many bytes too many there are by then.
-        self._ends: list[int] = []
-        self._surplus: list[int] = []
-        if len(self.data) != len(self.raw):
-            self._note_wide()
-        self.root = parser.parse(self.data).root_node
+        plain = self.raw if self.raw.isascii() else _WIDE.sub(self.filler, self.raw)
+        self.root = parser.parse(plain.encode("ascii")).root_node
 
     def prepared(self, raw: str) -> str:
         """The text to parse: as long as `raw`, character for character."""
         return raw
 
-    def index(self, byte: int) -> int:
-        """The character at a byte."""
-        if not self._ends:
-            return byte
-        before = bisect_right(self._ends, byte)
-        return byte - self._surplus[before - 1] if before else byte
-
-    def _note_wide(self) -> None:
-        surplus = 0
-        for match in _WIDE.finditer(self.raw):
-            width = len(match[0].encode("utf-8", "replace"))
-            start = match.start() + surplus
-            surplus += width - len(match[0])
-            self._ends.append(start + width)
-            self._surplus.append(surplus)
-
     def source(self, node: Node) -> str:
         """A node's text (with hole characters)."""
-        return self.raw[self.index(node.start_byte) : self.index(node.end_byte)]
+        return self.raw[node.start_byte : node.end_byte]
 
     def mapped(self, node: Node) -> Mapped:
         """A node's text with places."""
-        return self.text[self.index(node.start_byte) : self.index(node.end_byte)]
+        return self.text[node.start_byte : node.end_byte]
 
-    def between(self, start_byte: int, end_byte: int) -> Mapped:
-        """The text between two bytes, with places."""
-        return self.text[self.index(start_byte) : self.index(end_byte)]
+    def between(self, start: int, end: int) -> Mapped:
+        """The text between two positions of nodes, with places."""
+        return self.text[start:end]
 
     def place(self, node: Node) -> tuple[int, int]:
         """A node's offsets in the file."""
@@ -73,7 +58,7 @@ class Tree:
             return found
         if not self.text:
             return (0, 0)
-        start = self.text.place(min(self.index(node.start_byte), len(self.text) - 1))[0]
+        start = self.text.place(min(node.start_byte, len(self.text) - 1))[0]
         return start, start
 
     def shown(self, node: Node) -> str:

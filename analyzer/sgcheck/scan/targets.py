@@ -44,7 +44,9 @@ _GPU_NAMES = (
     "mi350x",
     "mi355x",
 )
-_RTX = re.compile(r"(?:rtx[ _-]?)?(pro[ _-]?[0-9]{4}|[2345]0[0-9]0)(?:[ _-]?(ti|super))?", re.I)
+_RTX = re.compile(
+    r"(?:rtx|geforce)[ _-]?(pro[ _-]?[0-9]{4}|[2345]0[0-9]0)(?![0-9])(?:[ _-]?(ti|super)\b)?"
+)
 _WORD_ALIASES = {
     "dgx-spark": "gb10",
     "spark": "gb10",
@@ -80,7 +82,7 @@ _MACHINES = (
     ("bm.gpu.b200", "b200"),
     ("bm.gpu.a100", "a100"),
 )
-_TAG = re.compile(r"v?([0-9]+\.[0-9]+(?:\.[0-9]+)?(?:\.?(?:post|rc|dev)[0-9]+)*)(?:$|[-_.+])")
+_TAG = re.compile(r"v?([0-9]+\.[0-9]+(?:\.[0-9]+)?(?:\.?(?:post|rc|dev)[0-9]+)*)(?:$|[-_+])")
 
 
 def gpu_name(text: str) -> str | None:
@@ -99,12 +101,10 @@ def gpu_name(text: str) -> str | None:
         elif token in _WORD_ALIASES:
             found.append(_WORD_ALIASES[token])
     if not found and (match := _RTX.search(low)) is not None:
-        core = re.sub(r"[ _-]", "", match.group(1).lower())
+        core = re.sub(r"[ _-]", "", match.group(1))
         if core.startswith("pro"):
             return f"rtx-pro-{core[3:]}"
-        if "rtx" in low or "geforce" in low or low.strip().isalnum():
-            return f"rtx-{core}" + (f"-{match.group(2).lower()}" if match.group(2) else "")
-        return None
+        return f"rtx-{core}" + (f"-{match.group(2)}" if match.group(2) else "")
     if "rtx" in tokens and "6000" in tokens and "ada" in tokens:
         return "rtx-6000-ada"
     return found[0] if len(set(found)) == 1 else None

@@ -205,7 +205,7 @@ class Mapped:
 
     def stretches(self) -> Iterator[tuple[int, int, int]]:
         """The stretches of the file that the text consists of, in order: start, end and width."""
-        stops = [*self._at[1:], len(self.text)]
+        stops = [*self._at[1:], len(self.text)] if self.text else []
         for at, to, width, stop in zip(self._at, self._to, self._width, stops, strict=True):
             yield to, to + (stop - at if width == 1 else width), width
 

@@ -181,7 +181,7 @@ def plain_value(node: Node) -> object:
     Raises `ValueError` for what that refuses (an impossible date, an unhashable key, an unknown tag) and
     `TooLarge` for trees that would grow without bound.
     """
-    _check_size(node, Budget(20_000), 0)
+    _check_size(node, Budget(5_000), 0)
     try:
         return _Values().construct_document(node)
     except yaml.YAMLError as error:

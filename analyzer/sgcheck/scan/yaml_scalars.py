@@ -87,6 +87,13 @@ def _folded(
             continue
         while at < end and raw[at] in _BLANKS:
             at += 1
+        if quoted and value[i] == "'":
+            if raw[at : at + 2] != "''":
+                return None
+            pieces.append(text[at : at + 1])
+            at += 2
+            i += 1
+            continue
         stop = i + 1
         while stop < size and value[stop] not in _BLANKS and not (quoted and value[stop] == "'"):
             stop += 1
@@ -94,14 +101,6 @@ def _folded(
             return None
         pieces.append(text[at : at + stop - i])
         at += stop - i
-        if quoted and value[stop - 1] == "'":
-            at += 1
-        elif quoted and stop < size and value[stop] == "'":
-            if raw[at : at + 2] != "''":
-                return None
-            pieces.append(text[at : at + 1])
-            at += 2
-            stop += 1
         i = stop
     return join(pieces)
 
