@@ -315,6 +315,11 @@ class LogScanner:
         ):
             # A crash loop: each round fails before it could log its arguments.
             run = self._new(line.stream)
+        if _KILLED.search(text):
+            broken = "Segm" in text or "Fatal" in text
+            run.killed = "ended by a crash of the interpreter" if broken else "killed from outside"
+        if _SIGQUIT.search(text):
+            run.signalled = True
         if run.traces.feed(text, line.header, line.rank):
             run.lines_after_trace = 0
             del run.traces.done[MAX_TRACEBACKS:]
@@ -322,14 +327,6 @@ class LogScanner:
         run.lines_after_trace += bool(text.strip())
         if refusal := _CLI_ERROR.match(text):
             run.cli_error = refusal["message"]
-        if _KILLED.search(text):
-            run.killed = (
-                "killed from outside"
-                if "Segm" not in text and "Fatal" not in text
-                else "ended by a crash of the interpreter"
-            )
-        if _SIGQUIT.search(text):
-            run.signalled = True
         self._facts(run, text)
         if text.strip() and len(run.messages) < MAX_MESSAGES:
             run.messages[text[:MAX_MESSAGE]] = None
