@@ -93,7 +93,7 @@ class _Builder:
             end_line=info.span.end_line,
             url=self._url(place[0], info.span.line),
             order=self.order.entered[place],
-            reads_record=bool(reached.record),
+            record_names=sorted(reached.record),
             registered_for=registered_for(info.decorators),
         )
         writes: dict[int, list[Write]] = {}

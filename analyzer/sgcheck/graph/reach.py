@@ -18,7 +18,7 @@ from sgcheck.graph.code import Code, Definition, Place
 from sgcheck.graph.record import Record, parse_call
 from sgcheck.syntax.rules import FunctionInfo, Rule
 
-CallKind: TypeAlias = Literal["call", "handed", "registered", "property"]
+CallKind: TypeAlias = Literal["call", "handed", "registered", "property", "method"]
 
 ENTRIES = ("prepare_server_args", "{0}.__post_init__", "{0}.resolve_once", "{0}.check_server_args")
 """What a launcher runs, in its order; names that the tree lacks are left out."""
@@ -60,6 +60,7 @@ class Reach:
         self._queue: deque[Place] = deque()
         self._queued: set[Place] = set()
         self._views: dict[Place, bool] = {}
+        self._methods: dict[tuple[Place, int], tuple[Rule, str]] = {}
         self._attributes: dict[tuple[Place, str, int], frozenset[str]] = {}
         self.extra: dict[Place, list[CallSite]] = {}
         self.registries: dict[Place, frozenset[Place]] = {}
@@ -75,7 +76,7 @@ class Reach:
                 self.entries.append(place)
                 self.add(place, ())
         self._drain()
-        while register(self) or self._taint_by_name():
+        while self._follow_methods() or register(self) or self._taint_by_name():
             self._drain()
         return self
 
@@ -227,6 +228,9 @@ class Reach:
                 yield CallSite(reached.place, callee, rule, "call", pairs)
         values = [*arguments, *(word.value for word in keywords)]
         handed_record = next((v for v in values if self.is_record(v, reached)), None)
+        owner, _, method = (rule.target or "").rpartition(".")
+        if target is None and handed_record is not None and owner and method.isidentifier():
+            self._methods[reached.place, id(rule)] = (rule, method)
         for value in values:
             if isinstance(value, ast.Name | ast.Attribute):
                 yield from self._handed(reached, rule, ast.unparse(value), handed_record)
@@ -296,6 +300,32 @@ class Reach:
             place = self.record.properties.get(name)
             if place is not None:
                 yield CallSite(reached.place, place, rule, "property")
+
+    def _follow_methods(self) -> bool:
+        """A method of an unknown object that is handed the record: every method of that name."""
+        todo, self._methods = self._methods, {}
+        by_name: dict[str, list[Place]] = {}
+        for path in sorted(self.code.loaded) if todo else ():
+            for name, info in self.code.loaded[path].functions.items():
+                if info.class_name and ".<locals>." not in name:
+                    by_name.setdefault(name.rpartition(".")[2], []).append((path, name))
+        changed = False
+        for (caller, _), (rule, method) in todo.items():
+            reached, call = self.functions[caller], parse_call(rule.value or "")
+            known = {
+                (site.rule and id(site.rule), site.callee) for site in self.extra.get(caller, ())
+            }
+            for place in by_name.get(method, ()):
+                if call is None or (id(rule), place) in known:
+                    continue
+                pairs = tuple(self._bind(place, True, call.args, call.keywords))
+                given = {name for name, value in pairs if self.is_record(value, reached)}
+                if given:
+                    changed = True
+                    self.add(place, given)
+                    site = CallSite(caller, place, rule, "method", pairs)
+                    self.extra.setdefault(caller, []).append(site)
+        return changed
 
     # -- functions known only by name ------------------------------------------------
 
