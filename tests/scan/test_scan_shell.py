@@ -235,6 +235,45 @@ def test_for_loops_are_followed_value_by_value() -> None:
     assert unknown.argv[1].text is None
 
 
+def test_here_documents_can_be_units_manifests_and_configurations() -> None:
+    unit = f"""PORT=8000
+cat > /etc/systemd/system/x.service <<EOF
+[Service]
+Environment=SGLANG_A=1
+ExecStart=/usr/bin/{START} --port $PORT \\\\
+  --x
+EOF
+"""
+    (launch,) = scripts(unit)
+    assert [w.text for w in launch.argv] == ["--port", "8000", "--x"]
+    assert (launch.format, launch.argv[2].span.line) == ("systemd", 6)
+    assert launch.env["SGLANG_A"].value.text == "1"
+    pod = f"""kubectl apply -f - <<EOF
+apiVersion: v1
+kind: Pod
+spec:
+  containers:
+    - name: prefill
+      command: [{", ".join(START.split())}, --model-path, $MODEL, --tp, "2"]
+EOF
+"""
+    (launch,) = scripts(pod)
+    assert (launch.role, [w.text for w in launch.argv]) == (
+        "prefill",
+        ["--model-path", None, "--tp", "2"],
+    )
+    config = f"""cat <<EOF > /tmp/c.yaml
+model-path: acme/Tiny
+tp-size: 2
+EOF
+{START} --config /tmp/c.yaml --x
+"""
+    (launch,) = scripts(config)
+    merged = [w.text for w in launch.merged_argv()]
+    assert merged == ["--model-path", "acme/Tiny", "--tp-size", "2", "--x"]
+    assert scripts(f"cat <<EOF\nusage: {START} --x\nEOF") == ()
+
+
 def test_broken_scripts_say_where() -> None:
     reading = read_launches("if [[ ; then\n (( sglang serve", "x.sh")
     assert reading.launches or reading.skipped

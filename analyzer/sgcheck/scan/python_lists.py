@@ -9,19 +9,18 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from sgcheck.scan.command import find_launcher
 from sgcheck.scan.context import Around
 from sgcheck.scan.model import Launch, Skipped
 from sgcheck.scan.python_facts import facts_of
+from sgcheck.scan.python_paths import Path, assigned_in, limited, same
 from sgcheck.scan.python_values import UNKNOWN, Evaluator, PyValue, decision_key, dotted
 from sgcheck.scan.sagemaker import is_sagemaker, sagemaker_launch
 from sgcheck.scan.shell import distinct, launches_in_script, script_or_words
 from sgcheck.scan.text import Hole, SourceFile
 from sgcheck.scan.words import Field, hole_text
 
-_MAX_PATHS = 16
 _MAX_STEPS = 20_000
 _MAX_ROUNDS = 16
 _TALKERS = frozenset(
@@ -44,18 +43,6 @@ _MARKERS = ("sglang.launch_server", "sglang serve", "dynamo.sglang", "--sglang-"
 
 class _TooManySteps(Exception):
     """The file has more to follow than the limit allows."""
-
-
-@dataclass(slots=True)
-class _Path:
-    """One way through the code: the values of names, the conditions taken, exported variables."""
-
-    values: dict[str, PyValue] = field(default_factory=dict)
-    assumptions: tuple[str, ...] = ()
-    env: dict[str, Field] = field(default_factory=dict)
-
-    def copy(self) -> _Path:
-        return _Path(dict(self.values), self.assumptions, dict(self.env))
 
 
 def read(file: SourceFile) -> tuple[list[Launch], list[Skipped]]:
@@ -94,10 +81,10 @@ class _Reader:
 
     def module(self, tree: ast.Module) -> None:
         """Follow the module, then its functions and classes with the module's names."""
-        ends = self.body(tree.body, [_Path()])
-        self._scope(tree.body, ends[0] if ends else _Path(), "")
+        ends = self.body(tree.body, [Path()])
+        self._scope(tree.body, ends[0] if ends else Path(), "")
 
-    def _scope(self, body: Sequence[ast.stmt], outer: _Path, owner: str) -> None:
+    def _scope(self, body: Sequence[ast.stmt], outer: Path, owner: str) -> None:
         self._left_over(outer)
         for node in body:
             if isinstance(node, ast.ClassDef):
@@ -107,14 +94,14 @@ class _Reader:
             elif isinstance(node, ast.If | ast.Try | ast.With):
                 self._scope_inside(node, outer)
 
-    def _scope_inside(self, node: ast.stmt, outer: _Path) -> None:
+    def _scope_inside(self, node: ast.stmt, outer: Path) -> None:
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
                 self._function(child, outer)
             elif isinstance(child, ast.ClassDef):
                 self._class(child, outer)
 
-    def _class(self, node: ast.ClassDef, outer: _Path) -> None:
+    def _class(self, node: ast.ClassDef, outer: Path) -> None:
         inner = outer.copy()
         ends = self.body(node.body, [inner])
         inner = ends[0] if ends else inner
@@ -130,7 +117,7 @@ class _Reader:
                 kept = {k: v for k, v in ends[0].values.items() if k.startswith("self.")}
                 inner.values.update(kept)
 
-    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, outer: _Path) -> list[_Path]:
+    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, outer: Path) -> list[Path]:
         inner = outer.copy()
         arguments = node.args
         named = [*arguments.posonlyargs, *arguments.args]
@@ -152,23 +139,23 @@ class _Reader:
 
     # --- statements ---------------------------------------------------------------------------------------
 
-    def body(self, nodes: Sequence[ast.stmt], paths: list[_Path]) -> list[_Path]:
+    def body(self, nodes: Sequence[ast.stmt], paths: list[Path]) -> list[Path]:
         """Follow statements in order on all paths."""
         for node in nodes:
-            out: list[_Path] = []
+            out: list[Path] = []
             for path in paths:
                 self.steps += 1
                 if self.steps > _MAX_STEPS:
                     raise _TooManySteps
                 out += self._statement(node, path)
-            paths = _limited(out)
+            paths = limited(out)
         return paths
 
-    def _statement(self, node: ast.stmt, path: _Path) -> list[_Path]:
+    def _statement(self, node: ast.stmt, path: Path) -> list[Path]:
         test = self._splicing_test(node, path)
         if test is not None:
             shown = ast.unparse(test)
-            ends: list[_Path] = []
+            ends: list[Path] = []
             for taken in (True, False):
                 branch = path.copy()
                 branch.values[decision_key(test)] = taken
@@ -216,7 +203,7 @@ class _Reader:
                 return self._match(node, path)
         return [path]
 
-    def _splicing_test(self, node: ast.stmt, path: _Path) -> ast.expr | None:
+    def _splicing_test(self, node: ast.stmt, path: Path) -> ast.expr | None:
         """An undecided condition between two lists in a plain statement: both ways are followed."""
         if not isinstance(node, ast.Assign | ast.AugAssign | ast.Expr | ast.Return | ast.AnnAssign):
             return None
@@ -229,7 +216,7 @@ class _Reader:
                 return each.test
         return None
 
-    def _if(self, node: ast.If, path: _Path) -> list[_Path]:
+    def _if(self, node: ast.If, path: Path) -> list[Path]:
         truth = self.eval.truth(node.test, path.values)
         shown = ast.unparse(node.test)
         if shown == "__name__ == '__main__'":
@@ -239,19 +226,19 @@ class _Reader:
         return self._both(node.body, node.orelse, shown, path)
 
     def _both(
-        self, yes: Sequence[ast.stmt], no: Sequence[ast.stmt], shown: str, path: _Path
-    ) -> list[_Path]:
+        self, yes: Sequence[ast.stmt], no: Sequence[ast.stmt], shown: str, path: Path
+    ) -> list[Path]:
         first, second = path.copy(), path.copy()
         first.assumptions = (*path.assumptions, shown)
         second.assumptions = (*path.assumptions, f"not ({shown})")
         ends = [*self.body(yes, [first]), *self.body(no, [second])]
-        if len(ends) == 2 and _same(ends[0], ends[1]):
+        if len(ends) == 2 and same(ends[0], ends[1]):
             ends[0].assumptions = path.assumptions
             return ends[:1]
         return ends
 
-    def _match(self, node: ast.Match, path: _Path) -> list[_Path]:
-        ends: list[_Path] = []
+    def _match(self, node: ast.Match, path: Path) -> list[Path]:
+        ends: list[Path] = []
         for case in node.cases:
             branch = path.copy()
             shown = f"{ast.unparse(node.subject)} matches {ast.unparse(case.pattern)}"
@@ -259,13 +246,13 @@ class _Reader:
             ends += self.body(case.body, [branch])
         return ends or [path]
 
-    def _for(self, node: ast.For | ast.AsyncFor, path: _Path) -> list[_Path]:
+    def _for(self, node: ast.For | ast.AsyncFor, path: Path) -> list[Path]:
         rounds = self._rounds(node, path)
         if rounds is None:
             inner = path.copy()
             self._forget(node.target, inner)
             self.body(node.body, [inner])
-            for name in _assigned(node.body):
+            for name in assigned_in(node.body):
                 path.values[name] = UNKNOWN
             return [path]
         paths = [path]
@@ -275,7 +262,7 @@ class _Reader:
             paths = self.body(node.body, paths)
         return paths
 
-    def _rounds(self, node: ast.For | ast.AsyncFor, path: _Path) -> list[dict[str, PyValue]] | None:
+    def _rounds(self, node: ast.For | ast.AsyncFor, path: Path) -> list[dict[str, PyValue]] | None:
         source, target = node.iter, node.target
         if (
             isinstance(source, ast.Call)
@@ -300,7 +287,7 @@ class _Reader:
             return [{target.id: f} for f in value]
         return None
 
-    def _assign(self, target: ast.expr, value: PyValue, path: _Path, source: ast.expr) -> None:
+    def _assign(self, target: ast.expr, value: PyValue, path: Path, source: ast.expr) -> None:
         if isinstance(target, ast.Tuple | ast.List):
             parts: list[PyValue] = [UNKNOWN] * len(target.elts)
             if isinstance(source, ast.Tuple | ast.List) and len(source.elts) == len(parts):
@@ -315,7 +302,7 @@ class _Reader:
         if name is not None:
             path.values[name] = value
 
-    def _assign_item(self, target: ast.Subscript, value: PyValue, path: _Path) -> None:
+    def _assign_item(self, target: ast.Subscript, value: PyValue, path: Path) -> None:
         owner = dotted(target.value)
         key = self.eval.value(target.slice, path.values)
         if owner is None or not isinstance(key, Field):
@@ -333,7 +320,7 @@ class _Reader:
         hole = Hole(source, "a value computed in Python")
         return Field(hole_text(self.file, hole, *place), *place)
 
-    def _augmented(self, node: ast.AugAssign, path: _Path) -> None:
+    def _augmented(self, node: ast.AugAssign, path: Path) -> None:
         name = dotted(node.target)
         value = self._noted(node.value, path)
         if name is None:
@@ -348,7 +335,7 @@ class _Reader:
         else:
             path.values[name] = UNKNOWN
 
-    def _mutating_call(self, node: ast.expr, path: _Path) -> None:
+    def _mutating_call(self, node: ast.expr, path: Path) -> None:
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             return
         name = dotted(node.func.value)
@@ -373,14 +360,14 @@ class _Reader:
             elif isinstance(more, dict) and name in ("os.environ", "environ"):
                 path.env.update({k: v for k, (_, v) in more.items() if isinstance(v, Field)})
 
-    def _forget(self, target: ast.expr, path: _Path) -> None:
+    def _forget(self, target: ast.expr, path: Path) -> None:
         for each in ast.walk(target):
             if isinstance(each, ast.Name):
                 path.values[each.id] = UNKNOWN
 
     # --- launches -----------------------------------------------------------------------------------------
 
-    def _noted(self, node: ast.expr, path: _Path) -> PyValue:
+    def _noted(self, node: ast.expr, path: Path) -> PyValue:
         """An expression's value; launches in the calls of it are collected on the way."""
         for call in ast.walk(node):
             if isinstance(call, ast.Call):
@@ -389,7 +376,7 @@ class _Reader:
                 self._sagemaker(call, path)
         return self.eval.value(node, path.values)
 
-    def _call(self, node: ast.Call, path: _Path) -> None:
+    def _call(self, node: ast.Call, path: Path) -> None:
         func = node.func
         name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
         if name in _TALKERS or name in ("append", "extend", "join", "split"):
@@ -410,7 +397,7 @@ class _Reader:
         for argument in [*node.args, *(k.value for k in node.keywords)]:
             self._emit_value(self.eval.value(argument, path.values), inside, node=argument)
 
-    def _emit_value(self, value: PyValue, path: _Path, node: ast.expr | None = None) -> None:
+    def _emit_value(self, value: PyValue, path: Path, node: ast.expr | None = None) -> None:
         if isinstance(value, tuple):
             if (
                 find_launcher(value) is not None
@@ -425,14 +412,14 @@ class _Reader:
         ):
             self.launches += launches_in_script(value.value, self._inside(path))
 
-    def _emit(self, fields: Sequence[Field], path: _Path) -> None:
+    def _emit(self, fields: Sequence[Field], path: Path) -> None:
         self.launches += script_or_words(list(fields), self._inside(path))
 
-    def _inside(self, path: _Path) -> Around:
+    def _inside(self, path: Path) -> Around:
         around = self.around.with_env(path.env, "os.environ")
         return around.but(assumptions=path.assumptions)
 
-    def _left_over(self, path: _Path) -> None:
+    def _left_over(self, path: Path) -> None:
         """Lists of a scope that hold a launch and were given to no call."""
         seen = [launch.span.start for launch in self.launches]
         for value in path.values.values():
@@ -442,7 +429,7 @@ class _Reader:
                 continue
             self._emit_value(value, path)
 
-    def _sagemaker(self, node: ast.Dict, path: _Path) -> None:
+    def _sagemaker(self, node: ast.Dict, path: Path) -> None:
         value = self.eval.value(node, path.values)
         if not isinstance(value, dict) or not is_sagemaker(value):
             return
@@ -452,52 +439,3 @@ class _Reader:
         launch = sagemaker_launch(variables, self._inside(path))
         if launch is not None:
             self.launches.append(launch)
-
-
-def _assigned(nodes: Sequence[ast.stmt]) -> list[str]:
-    found: dict[str, None] = {}
-    for node in nodes:
-        for each in ast.walk(node):
-            if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
-                found[each.id] = None
-            elif (
-                isinstance(each, ast.Call)
-                and isinstance(each.func, ast.Attribute)
-                and each.func.attr in ("append", "extend")
-                and (name := dotted(each.func.value))
-            ):
-                found[name] = None
-    return list(found)
-
-
-def _text_of(value: PyValue) -> object:
-    if isinstance(value, Field):
-        return value.text
-    if isinstance(value, tuple):
-        return tuple(f.text for f in value)
-    if isinstance(value, dict):
-        return tuple((k, _text_of(v)) for k, (_, v) in value.items())
-    return value
-
-
-def _same(a: _Path, b: _Path) -> bool:
-    if a.values.keys() != b.values.keys() or a.env.keys() != b.env.keys():
-        return False
-    return all(_text_of(v) == _text_of(b.values[k]) for k, v in a.values.items()) and all(
-        v.text == b.env[k].text for k, v in a.env.items()
-    )
-
-
-def _limited(paths: list[_Path]) -> list[_Path]:
-    """At most as many paths as the limit; beyond it what differs is unknown."""
-    if len(paths) <= _MAX_PATHS:
-        return paths
-    joined = paths[0].copy()
-    joined.assumptions = ()
-    for other in paths[1:]:
-        for name in {*joined.values, *other.values}:
-            if _text_of(joined.values.get(name, UNKNOWN)) != _text_of(
-                other.values.get(name, UNKNOWN)
-            ):
-                joined.values[name] = UNKNOWN
-    return [joined]

@@ -12,11 +12,30 @@ from sgcheck.scan.words import Field, split_posix
 from sgcheck.scan.wrappers import slurm_option
 
 _MAX_SCRIPT = 400_000
+_MAX_DEPTH = 4
 
 
 def launches_in_script(text: Mapped, around: Around) -> list[Launch]:
-    """The launches of a script that stands anywhere in the file; the script's faults are ignored."""
+    """The launches of a script that stands anywhere in the file; the script's faults are ignored.
+
+    What is put into a script's file or given to `kubectl` may be a unit or a manifest instead.
+    """
+    if around.depth < _MAX_DEPTH:
+        if _begins_a_line(text.text, ("ExecStart=",)):
+            from sgcheck.scan.systemd import launches_in_unit
+
+            inside = around.but(format="systemd", depth=around.depth + 1)
+            return launches_in_unit(text, inside, lambda _: None)
+        if _begins_a_line(text.text, ("apiVersion:", "services:")):
+            from sgcheck.scan.yaml_files import read_text
+
+            inside = around.but(depth=around.depth + 1)
+            return read_text(around.file, text, inside, lambda _: None)[0]
     return read_script(text, around)[0]
+
+
+def _begins_a_line(text: str, words: tuple[str, ...]) -> bool:
+    return any(text.startswith(w) or f"\n{w}" in text for w in words)
 
 
 def read_script(text: Mapped, around: Around) -> tuple[list[Launch], list[Skipped]]:

@@ -29,6 +29,7 @@ _EXPANSIONS = frozenset(
 )
 _DEFAULTS = frozenset({":-", "-", ":=", "="})
 _ALTERNATIVES = frozenset({":+", "+"})
+_IN_QUOTES = '"\\$`'  # what a backslash escapes inside double quotes
 _MAX_TEXT = 100_000
 _ANSI = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "a": "\a", "b": "\b"}
 
@@ -126,6 +127,22 @@ class Expander:
         self._word(node, state, building, split=False)
         return join(building.pieces)
 
+    def here_document(self, body: Node, state: State) -> Mapped:
+        """A here-document's text; the shell has replaced what its unquoted delimiter leaves to it."""
+        start = body.parent.children[1] if body.parent is not None else body
+        if self.script.source(start)[:1] in "'\"\\":
+            return self.script.mapped(body)
+        building = _Building()
+        at = body.start_byte
+        for child in body.children:
+            if child.type in _EXPANSIONS:
+                building.add(self._unescape(self.script.between(at, child.start_byte), "\\$`"))
+                self._expansion(child, state, building, True)
+                at = child.end_byte
+        building.add(self._unescape(self.script.between(at, body.end_byte), "\\$`"))
+        self.take_assumed()
+        return join(building.pieces)
+
     def take_assumed(self) -> tuple[str, ...]:
         """The assumptions made since the last `fields`."""
         found = tuple(dict.fromkeys(self._assumed))
@@ -139,7 +156,7 @@ class Expander:
         if kind in ("word", "extglob_pattern", "regex", "variable_name", "number") and not (
             node.child_count
         ):
-            out.add(self._unescape(self.script.mapped(node), quoted))
+            out.add(self._unescape(self.script.mapped(node), _IN_QUOTES if quoted else ""))
         elif kind == "string":
             self._string(node, state, out)
         elif kind == "raw_string":
@@ -154,7 +171,7 @@ class Expander:
         elif kind in _EXPANSIONS:
             self._expansion(node, state, out, quoted or not split)
         else:
-            out.add(self._unescape(self.script.mapped(node), quoted))
+            out.add(self._unescape(self.script.mapped(node), _IN_QUOTES if quoted else ""))
 
     def _string(self, node: Node, state: State, out: _Building) -> None:
         # Blanks at the edges of a string belong to no child, so gaps between expansions are the text.
@@ -163,14 +180,15 @@ class Expander:
         for child in node.children:
             if child.type in _EXPANSIONS:
                 if child.start_byte > at:
-                    out.add(self._unescape(self.script.between(at, child.start_byte), True))
+                    out.add(self._unescape(self.script.between(at, child.start_byte), _IN_QUOTES))
                 self._expansion(child, state, out, True)
                 at = child.end_byte
         end = node.end_byte - 1
         if end > at:
-            out.add(self._unescape(self.script.between(at, end), True))
+            out.add(self._unescape(self.script.between(at, end), _IN_QUOTES))
 
-    def _unescape(self, text: Mapped, quoted: bool) -> Mapped:
+    def _unescape(self, text: Mapped, escaped: str) -> Mapped:
+        """`text` without the backslashes before `escaped` characters (all, if it is empty) and lines' ends."""
         raw = text.text
         if "\\" not in raw:
             return text
@@ -181,7 +199,7 @@ class Expander:
                 i += 1
                 continue
             following = raw[i + 1]
-            if following in "\n\r" or not quoted or following in '"\\$`':
+            if following in "\n\r" or not escaped or following in escaped:
                 pieces.append(text[begin:i])
                 i += 2
                 begin = i if following in "\n\r" else i - 1

@@ -14,6 +14,7 @@ from tree_sitter import Node
 from sgcheck.scan.command import launches_of
 from sgcheck.scan.context import Around
 from sgcheck.scan.model import Launch
+from sgcheck.scan.server_config import embedded_config
 from sgcheck.scan.shell_builtins import Builtins
 from sgcheck.scan.shell_expand import Expander
 from sgcheck.scan.shell_state import State, Value, join_branches, limit_paths
@@ -279,11 +280,18 @@ class Runner:
         for child in node.children:
             if child.type not in ("file_redirect", "heredoc_redirect", "herestring_redirect"):
                 states = self.statement(child, states) if child.is_named else states
-        if heredoc is not None:
-            self._heredoc(heredoc, state)
+        if heredoc is not None and not self._only_prints(node, heredoc):
+            self._heredoc(node, heredoc, state)
         return states
 
-    def _heredoc(self, node: Node, state: State) -> None:
+    def _only_prints(self, node: Node, heredoc: Node) -> bool:
+        """Whether a here-document is shown to people: `cat` without a file or a pipe."""
+        source = self.script.source(node.children[0]).split(None, 1)
+        piped = any(c.type == "pipeline" for c in heredoc.children)
+        written = any(c.type == "file_redirect" for c in (*node.children, *heredoc.children))
+        return source[:1] == ["cat"] and not piped and not written
+
+    def _heredoc(self, statement: Node, node: Node, state: State) -> None:
         body = next((c for c in node.children if c.type == "heredoc_body"), None)
         # `cat <<EOF | bash` and `cmd <<EOF && next` hang the rest of the line on the redirect.
         for child in node.children:
@@ -291,11 +299,22 @@ class Runner:
                 self.statement(child, [state])
         if body is None:
             return
-        text = self.script.mapped(body)
+        text = self.expander.here_document(body, state)
+        self._note_config(statement, node, text)
         if "sglang" in text.text.lower():
             inner = self.around.but(depth=self.around.depth + 1)
             if inner.depth < 4:
                 self.launches += self.read_embedded(text, inner)
+
+    def _note_config(self, statement: Node, heredoc: Node, text: Mapped) -> None:
+        """An SGLang configuration that the script writes, for a later `--config`."""
+        for child in (*statement.children, *heredoc.children):
+            name = self.script.source(child).lstrip("> ").strip("\"'")
+            if child.type == "file_redirect":
+                config = embedded_config(self.file, text, name.rsplit("/", 1)[-1])
+                if config is not None:
+                    configs = {**self.around.configs, config.name: config}
+                    self.around = self.around.but(configs=configs)
 
     def _if(self, children: list[Node], state: State) -> list[State]:
         """`if` and `elif`: children from the keyword on."""

@@ -20,9 +20,15 @@ def read(file: SourceFile, beside: Beside) -> tuple[list[Launch], list[Skipped]]
     """The launches of a unit file."""
     name = file.path.rsplit("/", 1)[-1].split(".")[0]
     around = Around(file, "systemd", name=name, group=name, role=role_in(name))
+    return launches_in_unit(file.mapped(), around, beside), []
+
+
+def launches_in_unit(text: Mapped, around: Around, beside: Beside) -> list[Launch]:
+    """The launches of a unit's text anywhere in a file."""
+    file = around.file
     env: dict[str, Field] = {}
     starts: list[Mapped] = []
-    for key, value in entries(file.mapped()):
+    for key, value in entries(text):
         if key == "Environment":
             env.update(_assignments(value))
         elif key == "EnvironmentFile":
@@ -45,7 +51,7 @@ def read(file: SourceFile, beside: Beside) -> tuple[list[Launch], list[Skipped]]
     found: list[Launch] = []
     for start in starts:
         found += script_or_words(_command(file, start, env), around)
-    return found, []
+    return found
 
 
 def entries(text: Mapped) -> Iterator[tuple[str, Mapped]]:
