@@ -223,7 +223,7 @@ def _separate(
 
 TRAINER_PREFIX = "--sglang-"
 # Flags with the trainer's prefix that the trainer reads itself.
-_TRAINER_OWN = ("--sglang-router-", "--sglang-server-")
+_TRAINER_OWN = ("--sglang-router-", "--sglang-server-", "--sglang-config")
 
 
 def trainer_launch(fields: Sequence[Field], around: Around) -> list[Launch]:

@@ -26,6 +26,7 @@ _SHELLS = frozenset(
 _YAML = frozenset(("yaml", "yml", "json"))
 Reader: TypeAlias = Callable[[SourceFile, Beside], tuple[list[Launch], list[Skipped]]]
 
+_GAPS = ("...", "…", "[...]")
 _ENTRY_FIELDS = ("entrypoint",)
 _ARGUMENT_FIELDS = ("command", "arguments", "args", "parameters")
 
@@ -55,7 +56,27 @@ def read(file: SourceFile, beside: Beside) -> tuple[list[Launch], list[Skipped]]
         elif block.language in _READERS:
             found += _alone(file, block.text, _READERS[block.language], beside)
     found += _forms(file)
-    return found, []
+    return [_with_gaps(launch) for launch in found], []
+
+
+def _with_gaps(launch: Launch) -> Launch:
+    """The launch with `...` as what a text leaves out: any number of unknown words."""
+    if not any(word.text in _GAPS for word in launch.argv):
+        return launch
+    argv = tuple(
+        replace(
+            word,
+            text=None,
+            source=word.text,
+            reason="left out in the text",
+            many="any",
+            exact=False,
+        )
+        if word.text in _GAPS
+        else word
+        for word in launch.argv
+    )
+    return replace(launch, argv=argv)
 
 
 def blocks(file: SourceFile) -> Iterator[Block]:
