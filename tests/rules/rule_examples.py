@@ -50,9 +50,7 @@ def findings_of(example: Example, chosen: Sequence[Rule] | None = None) -> list[
     checked = checker.check(reading.launches)
     ids = {rule.meta.id for rule in rules()}
     ran = {rule.meta.id for rule in chosen or rules()}
-    silence = Silence(
-        {example.file: reading.suppressions}, lambda _: (), None, ids, ran
-    )
+    silence = Silence({example.file: reading.suppressions}, lambda _: (), None, ids, ran)
     found = [finding for each in checked for finding in each.findings]
     return list(suppress(found, reading.launches, silence).findings)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
 from rule_examples import findings_of, marks, place_of
+
 from sgcheck.findings.rule import ID, SECTIONS, Example, Rule
 from sgcheck_rules.registry import MODULES, by_id, rules
 

@@ -28,7 +28,7 @@ from sgcheck.commands.output import stdout_terminal, write, write_json
 )
 @options.color_option()
 @options.debug_option()
-def explain(rule: str | None, /, output_format: str, color: Any) -> int:
+def explain(rule: str | None, output_format: str, color: Any) -> int:
     """Run the command."""
     from sgcheck.commands.scan import find_rule
     from sgcheck.report import rule_page

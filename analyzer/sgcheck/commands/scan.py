@@ -79,7 +79,7 @@ def target_options() -> Callable[[Any], Any]:
 @options.color_option()
 @options.config_options()
 @options.debug_option()
-def scan(paths: tuple[str, ...], /, **params: Any) -> int:
+def scan(paths: tuple[str, ...], **params: Any) -> int:
     """Run the command; the return value is the exit code."""
     from sgcheck.findings.settings import read_settings
     from sgcheck_rules.registry import by_id

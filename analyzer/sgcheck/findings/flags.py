@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -25,7 +25,7 @@ _USE_FLAG = re.compile(
 class Flag:
     """One option of the parser.
 
-    `least` and `most` bound the words that it takes (`most` None: no bound). `choices` are texts.
+    `dest` is the field of `ServerArgs` that it sets, as far as names tell. `least` and `most` bound the words that it takes (`most` None: no bound). `choices` are texts.
     `successor` is the spelling that the release itself recommends, None where it names none.
     """
 
@@ -82,19 +82,30 @@ class FlagTable:
         return tuple(flag for flag in self.flags if flag.dest == dest)
 
 
-def read_flags(parser: argparse.ArgumentParser) -> list[Flag]:
-    """The flags of a parser, in its order; positional arguments are left out."""
-    return [_flag(action) for action in parser._actions if action.option_strings]
+def read_flags(parser: argparse.ArgumentParser, fields: Collection[str] = ()) -> list[Flag]:
+    """The flags of a parser, in its order; positional arguments are left out.
+
+    `fields` are the names of the record's fields: some releases parse `--ep-size` into another name
+    and move it to the field afterwards.
+    """
+    return [_flag(action, fields) for action in parser._actions if action.option_strings]
 
 
-def _flag(action: argparse.Action) -> Flag:
+def _field(action: argparse.Action, fields: Collection[str]) -> str:
+    if action.dest in fields:
+        return action.dest
+    spellings = (name.lstrip("-").replace("-", "_") for name in action.option_strings)
+    return next((name for name in spellings if name in fields), action.dest)
+
+
+def _flag(action: argparse.Action, fields: Collection[str]) -> Flag:
     least, most = _words(action)
     kind = type(action).__name__
     help_text = action.help if isinstance(action.help, str) else ""
     deprecated = "Deprecated" in kind or bool(_DEPRECATED.match(help_text))
     return Flag(
         names=tuple(action.option_strings),
-        dest=action.dest,
+        dest=_field(action, fields),
         least=least,
         most=most,
         action=kind,

@@ -134,7 +134,7 @@ def _table(predictor: Predictor, target: TargetSpec) -> FlagTable | None:
     from sgcheck.interp.opaque import OpaqueOperations
     from sgcheck.resolve.launch import Launch
     from sgcheck.resolve.predict import SECONDS, STEPS
-    from sgcheck.resolve.run import SERVER_ARGS_MODULE
+    from sgcheck.resolve.run import SERVER_ARGS_MODULE, record_fields
     from sgcheck.values.signals import EngineSignal
     from sgcheck.world.model_facts import UNKNOWN_MODEL
     from sgcheck.world.stdlib.argparse_ import ArgumentParser
@@ -150,8 +150,9 @@ def _table(predictor: Predictor, target: TargetSpec) -> FlagTable | None:
             with interpreter.session():
                 machine.world.enter(launch, machine.env_for(launch), [])
                 parser = ArgumentParser(prog="sglang")
+                fields = record_fields(module.ServerArgs).keys()
                 module.ServerArgs.add_cli_args(parser)
-                return FlagTable.of(predictor.tree.version, read_flags(parser))
+                return FlagTable.of(predictor.tree.version, read_flags(parser, fields))
         except (EngineSignal, Exception):
             # A tree whose parser cannot be built says so in every resolution; there is no table then.
             return None

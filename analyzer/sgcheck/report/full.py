@@ -18,7 +18,7 @@ COLORS: dict[str, tuple[StyleName, ...]] = {
 DIM: Styles = ("dim",)
 MAX_EXCERPT_LINES = 4
 TAB = "    "
-HIDDEN = "*" * 8
+STAR = "*"
 
 
 def render(report: ScanReport) -> str:
@@ -45,7 +45,7 @@ def _finding(page: Page, report: ScanReport, finding: Finding) -> None:
     head = f"{finding.severity}[{finding.rule}]{likely}"
     page.line(Span(head, color))
     page.paragraph(clean(finding.message), ("bold",), indent=2, hanging=2)
-    _excerpt(page, report, finding.place, "", color, sensitive=finding.sensitive)
+    _excerpt(page, report, finding.place, "", color)
     for related in finding.related:
         _excerpt(page, report, related.place, related.message, DIM)
     for step in finding.because:
@@ -74,8 +74,6 @@ def _excerpt(
     where: Place,
     label: str,
     color: Styles,
-    *,
-    sensitive: bool = False,
 ) -> None:
     """The lines of the user's file with carets under the place."""
     page.line(
@@ -90,14 +88,23 @@ def _excerpt(
         raw = lines[number - 1]
         start = where.column - 1 if number == where.line else len(raw) - len(raw.lstrip())
         end = where.end_column - 1 if number == where.end_line else len(raw.rstrip("\\").rstrip())
-        if sensitive:
-            raw = raw[:start] + HIDDEN + raw[end:]
-            end = start + len(HIDDEN)
+        raw = _without_secrets(report, where.file, number, raw)
         text, begin, width = _cut(raw, start, max(end, start + 1), page.terminal.width - gutter - 5)
         page.line(Span(f"  {number:>{gutter}} | ", DIM), Span(text))
         page.line(Span("  " + " " * gutter + " | ", DIM), " " * begin, Span("^" * width, color))
     if where.end_line > last:
         page.line(Span("  " + " " * gutter + " | …", DIM))
+
+
+def _without_secrets(report: ScanReport, file: str, number: int, raw: str) -> str:
+    """A line with the places of sensitive findings starred out, whatever finding shows it."""
+    for finding in report.findings:
+        place = finding.place
+        if finding.sensitive and place.file == file and place.line <= number <= place.end_line:
+            start = place.column - 1 if number == place.line else 0
+            end = place.end_column - 1 if number == place.end_line else len(raw)
+            raw = raw[:start] + STAR * (end - start) + raw[end:]
+    return raw
 
 
 def _cut(raw: str, start: int, end: int, room: int) -> tuple[str, int, int]:

@@ -22,12 +22,13 @@ import re
 from collections.abc import Iterator
 
 from sgcheck.findings.builder import FindingBuilder
+from sgcheck.findings.command import Use
 from sgcheck.findings.model import Finding
 from sgcheck.findings.rule import Example, Meta
 from sgcheck.findings.subject import Subject
 from sgcheck.report.document import same_value
 from sgcheck.report.wording import effective_steps
-from sgcheck.resolve.resolution import Because, FieldAnswer
+from sgcheck.resolve.resolution import Because, JsonValue
 from sgcheck_rules.checks.support import one_line, release, shown
 
 META = Meta("forced", "SGLang overwrites a value that the file gives", "warning", "proved")
@@ -66,10 +67,13 @@ def check(subject: Subject, find: FindingBuilder) -> Iterator[Finding]:
         return
     for name, answer in subject.resolution.fields.items():
         use = subject.use_of(name)
-        if use is None or not use.known or not _is_forced(answer):
+        if use is None or not use.known or answer.status != "decided":
+            continue
+        given = answer.user_value if answer.user_set else _given(use)
+        if given in LEFT_TO_SGLANG or _same(given, answer.value):
             continue
         steps = [step for step in effective_steps(answer) if step.kind in ("write", "declared")]
-        if not steps or _is_spelling(name, answer, steps):
+        if not steps or _is_spelling(name, given, answer.value, steps):
             continue
         conditions = [text for step in steps for text in step.conditions]
         if subject.leans_on_unread(*conditions):
@@ -87,24 +91,28 @@ def check(subject: Subject, find: FindingBuilder) -> Iterator[Finding]:
         )
 
 
-def _is_forced(answer: FieldAnswer) -> bool:
-    if answer.status != "decided" or not answer.user_set or answer.user_value in LEFT_TO_SGLANG:
-        return False
-    return not same_value(answer.value, answer.user_value) and str(answer.value) != str(
-        answer.user_value
-    )
+def _given(use: Use) -> JsonValue:
+    """The value as the command line has it: a number where it reads as one, True for a bare flag."""
+    if not use.values:
+        return True
+    text = use.value
+    return int(text) if text is not None and text.isascii() and text.isdigit() else text
 
 
-def _is_spelling(name: str, answer: FieldAnswer, steps: list[Because]) -> bool:
+def _same(given: JsonValue, value: JsonValue) -> bool:
+    return same_value(value, given) or str(value) == str(given)
+
+
+def _is_spelling(name: str, given: JsonValue, value: JsonValue, steps: list[Because]) -> bool:
     """Whether SGLang only writes the same thing in another form (`NEXTN` as `EAGLE`, text as JSON)."""
-    if isinstance(answer.user_value, str) and not isinstance(answer.value, str):
-        return answer.value is not None
-    if isinstance(answer.value, list | dict):
+    if isinstance(given, str) and not isinstance(value, str):
+        return value is not None
+    if isinstance(value, list | dict):
         return True
     texts = [text for step in steps for text in step.conditions]
-    if not texts or not isinstance(answer.user_value, str):
+    if not texts or not isinstance(given, str):
         return False
-    quoted = {f"'{answer.user_value}'", f'"{answer.user_value}"'}
+    quoted = {f"'{given}'", f'"{given}"'}
     innermost = texts[-1]
     words = set(_WORD.findall(re.sub(r"'[^']*'|\"[^\"]*\"", "", innermost)))
     return words - _PLAIN <= {name} and any(text in innermost for text in quoted)

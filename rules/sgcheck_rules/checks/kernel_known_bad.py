@@ -170,7 +170,7 @@ def _values(fact: Fact, subject: Subject) -> Iterator[_Hit]:
                 return
         return
     for role in ("main", "draft"):
-        if fact.role not in ("any", role):
+        if fact.role not in ("any", role) or (role == "draft" and not _has_draft(subject)):
             continue
         answer = _effective(subject, role, fact.operation)
         names = (FIELDS if role == "main" else DRAFT_FIELDS).get(fact.operation, ())
@@ -183,6 +183,11 @@ def _values(fact: Fact, subject: Subject) -> Iterator[_Hit]:
             if known and _matches(fact, value):
                 yield _Hit(role, name, value)
                 break
+
+
+def _has_draft(subject: Subject) -> bool:
+    known, algorithm = _known(subject, "speculative_algorithm")
+    return known and algorithm not in (None, "NGRAM")
 
 
 def _effective(subject: Subject, role: str, operation: str) -> FieldAnswer | None:

@@ -36,7 +36,7 @@ BAD = (
     Example(
         "run.sh",
         """\
-docker run --gpus all -p 30000:«30000» lmsysorg/sglang:v0.5.23 \\
+docker run --gpus all -p «30000:30000» lmsysorg/sglang:v0.5.23 \\
   python3 -m sglang.launch_server --model-path Qwen/Qwen3-8B --port 30000
 """,
         expect=("--host",),
