@@ -32,11 +32,11 @@ KEYS: Mapping[str, Key] = {
     "cuda": Key("text", "CUDA version, such as 13.0"),
     "model": Key("text", "model directory, config.json or profile", is_path=True),
     "env": Key("table", "environment of the launch"),
-    "models": Key("table", "scan: model path in a file -> what `model` may be"),
+    "models": Key("table", "scan: model path -> model facts"),
     "ignore": Key("texts", "scan: rules that are not reported"),
     "exclude": Key("texts", "scan: files to leave out, as in .gitignore"),
     "baseline": Key("text", "scan: file of known findings", is_path=True),
-    "per-path": Key("tables", "scan: the keys above for some `paths`, and a `reason`"),
+    "per-path": Key("tables", "scan: settings for some paths"),
     "fail-on": Key("choice", "level from which the exit code is 1", FAIL_ON),
 }
 
