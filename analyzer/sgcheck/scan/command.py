@@ -9,6 +9,7 @@ handed to the shell reader.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import TypeAlias
 
 from sgcheck.scan.context import Around, build_launch
@@ -150,6 +151,32 @@ def launches_of(fields: Sequence[Field], around: Around, read_script: ScriptRead
     if launches:
         return launches
     return _scripts(fields, around, read_script)
+
+
+def entrypoint_launch(fields: Sequence[Field], around: Around) -> list[Launch]:
+    """The launch of arguments alone, which an SGLang image's own entrypoint takes; empty if they are none."""
+    texts = [f.text for f in fields]
+    if not texts or not texts[0].startswith("--"):
+        return []
+    configured = any(
+        text == "--config" and following.rsplit("/", 1)[-1] in around.configs
+        for text, following in pairwise(texts)
+    )
+    image = around.image.text if around.image is not None else None
+    named = image is not None and "sglang" in image.lower()
+    if not configured and not (
+        named and any(t.split("=")[0] in ("--model-path", "--model") for t in texts)
+    ):
+        return []
+    return [
+        build_launch(
+            around,
+            start=fields[0].start,
+            end=fields[-1].end,
+            launcher="image entrypoint",
+            argv=fields,
+        )
+    ]
 
 
 def _is_assignment(text: str) -> bool:

@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from sgcheck.scan.command import entrypoint_launch
 from sgcheck.scan.compose_vars import Interpolation
 from sgcheck.scan.context import Around, role_in
 from sgcheck.scan.dotenv import read_assignments
@@ -144,7 +145,8 @@ def _service(
             found = launches_in_script(text, around)
             if found:
                 return found
-    return script_or_words(fields, around)
+    alone = entrypoint_launch(fields, around) if entrypoint is None else []
+    return alone or script_or_words(fields, around)
 
 
 def _words(doc: Document, node: Node, interpolate: Interpolation) -> list[Field]:

@@ -305,6 +305,24 @@ def _inline(file: SourceFile, raw: str, line: _Line, *, spliced: bool, unsure: b
     return out
 
 
+def mask_actions(file: SourceFile) -> str:
+    """The file's text with each action as one hole of the same length; control actions become blank."""
+    text = file.original
+    pieces: list[str] = []
+    at = 0
+    for action in _actions(text):
+        pieces.append(text[at : action.start])
+        raw = text[action.start : action.end]
+        if action.silent:
+            pieces.append("".join(c if c == "\n" else " " for c in raw))
+        else:
+            char = file.hole(Hole(raw, _REASON))
+            pieces.append(char + "".join(c if c == "\n" else FILL for c in raw[1:]))
+        at = action.end
+    pieces.append(text[at:])
+    return "".join(pieces)
+
+
 def mask_placeholders(file: SourceFile, text: Mapped) -> Mapped:
     """A text in which each `{{NAME}}` is one hole."""
     raw = text.text

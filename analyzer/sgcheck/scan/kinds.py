@@ -52,6 +52,11 @@ _MARKS: dict[Kind, tuple[bytes, ...]] = {
 }
 
 
+def is_template(path: str) -> bool:
+    """Whether a file's name says that a template engine fills it in."""
+    return path.lower().endswith(_TEMPLATE_SUFFIXES)
+
+
 def kind_of(path: str) -> Kind | None:
     """The kind that a file's name tells; None when its content must be asked (`kind_of_content`)."""
     name = PurePosixPath(path.replace("\\", "/")).name

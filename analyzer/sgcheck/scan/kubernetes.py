@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from sgcheck.scan import compose
-from sgcheck.scan.command import find_launcher
-from sgcheck.scan.context import Around, build_launch
+from sgcheck.scan.command import entrypoint_launch
+from sgcheck.scan.context import Around
 from sgcheck.scan.kube_facts import (
     container_env,
     facts_around,
@@ -225,31 +225,8 @@ def _command(
     fields = [*_words(doc, command, around), *_words(doc, args, around)]
     if not fields:
         return []
-    if command is None and find_launcher(fields) is None and _is_image_default(fields, around):
-        first, last = fields[0], fields[-1]
-        return [
-            build_launch(
-                around,
-                start=first.start,
-                end=last.end,
-                launcher="image entrypoint",
-                argv=fields,
-            )
-        ]
-    return script_or_words(fields, around)
-
-
-def _is_image_default(fields: list[Field], around: Around) -> bool:
-    """Whether arguments alone are meant for an SGLang image's own entrypoint."""
-    texts = [f.text for f in fields]
-    if not texts[0].startswith("--"):
-        return False
-    for i, text in enumerate(texts[:-1]):
-        if text == "--config" and texts[i + 1].rsplit("/", 1)[-1] in around.configs:
-            return True
-    image = around.image.text if around.image is not None else None
-    named = image is not None and "sglang" in image.lower()
-    return named and any(t.split("=")[0] in ("--model-path", "--model") for t in texts)
+    alone = entrypoint_launch(fields, around) if command is None else []
+    return alone or script_or_words(fields, around)
 
 
 def _words(doc: Document, node: Node | None, around: Around) -> list[Field]:

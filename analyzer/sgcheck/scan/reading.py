@@ -9,7 +9,8 @@ from sgcheck.scan import dockerfile, markdown, python_lists, sagemaker, systemd,
 from sgcheck.scan.compose import Beside
 from sgcheck.scan.context import Around
 from sgcheck.scan.dotenv import read_assignments
-from sgcheck.scan.kinds import Kind, kind_of, kind_of_content, worth_reading
+from sgcheck.scan.helm import has_template, mask_actions
+from sgcheck.scan.kinds import Kind, is_template, kind_of, kind_of_content, worth_reading
 from sgcheck.scan.model import Launch, Skipped, Suppression, TargetHint
 from sgcheck.scan.shell import read_script
 from sgcheck.scan.suppress import hints, suppressions
@@ -75,6 +76,8 @@ def read_launches(
     file = SourceFile(path, text)
     if not _is_clean(text):
         file = _without_bad_bytes(path, text)
+    if is_template(path) and has_template(text) and kind != "yaml":
+        file.text = mask_actions(file)
     try:
         launches, skipped = _read(kind, file, beside)
         launches = _with_comments(file, launches)

@@ -43,6 +43,8 @@ _SCRIPT_KEYS = frozenset(
         "serve",
     ]
 )
+# Keys under which each item of a list is a script; under the others a list is one command's words.
+_LIST_KEYS = frozenset("run script before_script after_script setup commands".split())
 _MODEL_KEYS = ("huggingface_repo_id", "model_scope_model_id", "local_path", "model_path")
 
 
@@ -206,38 +208,49 @@ def _sky_resources(doc: Document, around: Around) -> Around:
         prefix = "docker:"
         text = text[len(prefix) :] if text.text.startswith(prefix) else text
         around = around.with_image(text, "image_id")
-    accelerators = doc.get(resources, "accelerators")
-    if accelerators is None:
-        return around
-    items: list[tuple[Mapped, Node | None]] = []
-    if isinstance(accelerators, ScalarNode):
-        items = [(doc.scalar(accelerators), None)]
-    elif isinstance(accelerators, SequenceNode):
-        items = [(doc.scalar(n), None) for n in doc.elements(accelerators)]
-    else:
-        items = [(doc.scalar(k), v) for _, k, v in doc.items(accelerators)]
+    accelerators = [doc.get(resources, "accelerators")]
+    for key in ("any_of", "ordered"):
+        accelerators += [doc.get(n, "accelerators") for n in doc.elements(doc.get(resources, key))]
+    nodes = [node for node in accelerators if node is not None]
     names: list[str] = []
     counts: list[Quantity] = []
-    for text, count_node in items:
-        name, colon, _ = text.text.partition(":")
-        known = gpu_name(name)
-        if known is None:
-            return around
-        names.append(known)
-        amount = text[len(name) + 1 :] if colon else None
-        if isinstance(count_node, ScalarNode) and not is_null(count_node):
-            amount = doc.scalar(count_node)
-        counted = number(doc.file, amount, "accelerators") if amount else None
-        counts += [counted] if counted is not None else []
+    for node in nodes:
+        for text, amount in _accelerators(doc, node):
+            known = gpu_name(text.text)
+            if known is None:
+                return around
+            names.append(known)
+            counted = number(doc.file, amount, "accelerators") if amount else None
+            counts += [counted] if counted is not None else []
     if not names:
         return around
-    span = doc.file.span(*doc.place(accelerators))
+    span = doc.file.span(doc.place(nodes[0])[0], doc.place(nodes[-1])[1])
     shown = doc.file.original[span.start : span.end]
     values = tuple(dict.fromkeys(names))
     hint = TargetHint("gpu", values, "resources.accelerators", shown, span)
     if counts and len({c.value for c in counts}) == 1:
         around = around.but(gpus=counts[0])
     return around.but(targets=(*around.targets, hint))
+
+
+def _accelerators(doc: Document, node: Node) -> Iterator[tuple[Mapped, Mapped | None]]:
+    """Name and number of each accelerator of `H100:8`, `{L4:1, H100:1}` or `[L4, H100]`.
+
+    In flow style `L4:1` is one word to YAML, so a number can stand in the key as well.
+    """
+    items: list[tuple[Mapped, Node | None]] = []
+    if isinstance(node, ScalarNode):
+        items = [(doc.scalar(node), None)]
+    elif isinstance(node, SequenceNode):
+        items = [(doc.scalar(n), None) for n in doc.elements(node)]
+    else:
+        items = [(doc.scalar(key), value) for _, key, value in doc.items(node)]
+    for text, value in items:
+        name, colon, _ = text.text.partition(":")
+        amount = text[len(name) + 1 :] if colon else None
+        if isinstance(value, ScalarNode) and not is_null(value):
+            amount = doc.scalar(value)
+        yield text[: len(name)], amount
 
 
 # --- catalogues --------------------------------------------------------------------------------------------
@@ -356,10 +369,22 @@ def _sagemaker(doc: Document, node: Node, around: Around) -> list[Launch]:
 def scripts(doc: Document, around: Around) -> list[Launch]:
     """The launches of scalars that hold a shell script, under keys that are meant for one."""
     found: list[Launch] = []
-    for path, node in doc.walk():
-        if not isinstance(node, ScalarNode) or "sglang" not in str(node.value):
-            continue
-        key = next((k for k in reversed(path) if not k.isdigit()), "")
-        if key.lower() in _SCRIPT_KEYS:
-            found += launches_in_script(doc.scalar(node), around)
+    for _, parents, node in _mappings(doc):
+        for key, _, value in doc.items(node):
+            low = key.lower()
+            if low not in _SCRIPT_KEYS and not low.endswith((".sh", ".bash")):
+                continue
+            texts: list[Node] = [value] if isinstance(value, ScalarNode) else []
+            if low in _LIST_KEYS:
+                texts = texts or doc.elements(value)
+            texts = [t for t in texts if isinstance(t, ScalarNode) and "sglang" in str(t.value)]
+            if not texts:
+                continue
+            env: dict[str, Field] = {}
+            for parent in (*parents, node):
+                for name in ("env", "environment", "variables"):
+                    env.update(_plain_env(doc, doc.get(parent, name)))
+            inside = around.with_env(env, "env")
+            for text in texts:
+                found += launches_in_script(doc.scalar(text), inside)
     return found

@@ -80,13 +80,16 @@ def _document(
         # A list of manifests, cases or cells.
         found = kubernetes.launches(doc, around.but(format="kubernetes"), shared)
         found = found or recipes.launches(doc, around.but(format="recipe"))
-        return found or _argument_list(doc, around)
+        found = found or _argument_list(doc, around)
+        return found or recipes.scripts(doc, around.but(format="script"))
     if compose.is_compose(doc):
         return compose.launches(doc, around.but(format="compose"), beside)
     found = recipes.launches(doc, around.but(format="recipe"))
     if recipes.is_skypilot(doc):
         return found
     found += kubernetes.launches(doc, around.but(format="kubernetes"), shared)
+    if doc.text_at(doc.root, "kind") == "ConfigMap":
+        found += recipes.scripts(doc, around.but(format="script"))
     if found:
         return found
     # SGLang itself refuses a configuration whose name does not say YAML.
