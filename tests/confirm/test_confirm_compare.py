@@ -94,7 +94,8 @@ def test_another_launch_explains_a_difference(change: dict[str, object], words: 
     observed = replace(seen(x=2), **change)  # type: ignore[arg-type]
     result = compare(prediction(decided("x", 1)), observed)
     assert not result.disagree
-    assert [entry.reason for entry in result.explained if entry.field == "x"][0].startswith(words)
+    reasons = {entry.field: entry.reason for entry in result.explained}
+    assert reasons["x"].startswith(words)
     assert (result.verdict, exit_code(result)) == ("inconclusive", 0)
 
 

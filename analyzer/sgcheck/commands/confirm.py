@@ -226,6 +226,8 @@ class Job:
         python = self.params["python"]
         if python is None:
             raise UsageError("--simulate needs --python PATH, the interpreter that has SGLang")
+        if self.choice.model is None:
+            raise UsageError("a simulation needs the model's configuration: give --model DIR")
         interpreter = simulate.probe(python)
         self._predict()
         assert self.launch is not None and self.prediction is not None
@@ -267,7 +269,8 @@ class Job:
         progress = Progress()
         key = live.key_of(short.argv)
         try:
-            with Session(command, order, name) as session:
+            local = not (self.params["ssh"] or self.params["container"])
+            with Session(command, order, name, local=local) as session:
                 run = live.LiveRun(session, limit, progress.show, log_file, key)
                 dummy = any(word == "dummy" for word in short.argv)
                 self.observation = run.observe(dummy)

@@ -172,9 +172,13 @@ class _Fields:
                 self.not_seen += 1
 
     def compare_environment(self) -> None:
-        """Environment variables that resolution changes, where the observation knows them."""
+        """Environment variables that resolution changes, where the observation knows them.
+
+        A launch that fails leaves no environment behind that anybody would use.
+        """
         seen = self.observation.env_after
-        if seen is None or self.prediction.outcome.status == "unknown":
+        starts = self.prediction.outcome.status in ("ok", "conditional")
+        if seen is None or not starts or self.observation.outcome.status != "ok":
             return
         predicted = self.prediction.env_after
         for name in sorted(set(seen) | set(predicted)):

@@ -36,6 +36,9 @@ PROMPTS = (
     "Water boils at a temperature of",
 )
 SPEED_TOKENS = 128
+NO_ANSWER = "the server did not answer a request"
+DEATH_WAIT = 10.0
+"""Seconds that a server that does not answer is given to end."""
 TEXT_TOKENS = 48
 
 Progress = Callable[[str], None]
@@ -62,6 +65,8 @@ class LiveRun:
             return self._ended(None, Output())
         info = self._info()
         output = self._try_output(info or {}, dummy_weights)
+        if output.reason == NO_ANSWER:
+            self._drain(DEATH_WAIT)
         if self.session.over and self.session.facts.why == "":
             return self._ended(info, output, after_ready=True)
         self._drain(0.0)
@@ -82,7 +87,7 @@ class LiveRun:
                 return self._out_of_time()
             self.session.keep_alive()
             self.progress(f"{self.phase} ({now - self.began:.0f} s)")
-            if facts.started and now - asked > HEALTH_EVERY:
+            if facts.pid is not None and now - asked > HEALTH_EVERY:
                 asked = now
                 healthy = self.session.ask("/health", timeout=2.0, key=self.key).status == 200
                 healthy_since = (healthy_since or now) if healthy else 0.0
@@ -154,7 +159,7 @@ class LiveRun:
             self.progress("short requests")
             answer = self._generate(prompt, TEXT_TOKENS, has_text, False)
             if answer is None:
-                return Output(reason="the server did not answer a request")
+                return Output(reason=NO_ANSWER)
             if (sign := sign_of_garbage(answer, has_text=has_text)) is not None:
                 signs.append(sign)
         self.progress("measuring the speed")

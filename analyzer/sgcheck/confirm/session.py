@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import queue
+import signal
 import subprocess
 import tempfile
 import threading
@@ -55,7 +57,7 @@ class Facts:
     machine: dict[str, Any] = field(default_factory=dict)
     dropped: list[str] = field(default_factory=list)
     refused: str | None = None
-    started: bool = False
+    pid: int | None = None
     ended: bool = False
     code: int | None = None
     why: str = ""
@@ -66,10 +68,14 @@ class Session:
     """A context manager: on leaving, the server and everything that it started have ended.
 
     `command` is the program that becomes the supervisor (an interpreter with `BOOT`, maybe behind
-    ssh or docker); `name` says where it runs.
+    ssh or docker); `name` says where it runs, `local` that it is on this host.
     """
 
-    def __init__(self, command: Sequence[str], order: Mapping[str, Any], name: str) -> None:
+    def __init__(
+        self, command: Sequence[str], order: Mapping[str, Any], name: str, *, local: bool = False
+    ) -> None:
+        self._local = local
+        self._listener: threading.Thread | None = None
         self.name = name
         self.facts = Facts()
         self.log: queue.Queue[str] = queue.Queue()
@@ -97,7 +103,8 @@ class Session:
             raise LaunchRefused(
                 f"{self._command[0]} cannot be run: {error.strerror or error}"
             ) from None
-        threading.Thread(target=self._listen, daemon=True).start()
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
         text = SUPERVISOR.read_bytes()
         self._write(str(len(text)).encode() + b"\n" + text)
         self._send({"start": self._order})
@@ -118,17 +125,27 @@ class Session:
             return
         end = time.monotonic() + STOP_TIMEOUT
         with contextlib.suppress(KeyboardInterrupt):
-            if not self.facts.ended and not self.lost:
+            if not self.over:
                 self._send({"stop": 1})
-            self._wait_until(lambda: self.facts.ended or self.lost, end)
+                self._wait_until(lambda: self.over, end)
+        assert process.stdin is not None and process.stdout is not None
         with contextlib.suppress(OSError):
-            assert process.stdin is not None
             process.stdin.close()
         with contextlib.suppress(subprocess.TimeoutExpired, KeyboardInterrupt):
             process.wait(5.0)
         processes.end_group(process, grace=2.0)
+        self._end_orphan()
+        if self._listener is not None:
+            self._listener.join(5.0)
+        process.stdout.close()
         self._process = None
         self._errors.close()
+
+    def _end_orphan(self) -> None:
+        """The supervisor on this host may have been killed; then its server is ours to end."""
+        if self._local and self.facts.pid is not None and not self.facts.ended:
+            with contextlib.suppress(OSError):
+                os.killpg(self.facts.pid, signal.SIGKILL)
 
     def keep_alive(self) -> None:
         """Tell the far end that we are still here; call it at least every minute."""
@@ -189,7 +206,7 @@ class Session:
 
     def _lose(self) -> None:
         with self._news:
-            self.lost = not self.facts.ended and self.facts.refused is None
+            self.lost = self.lost or not (self.facts.ended or self.facts.refused is not None)
             self._news.notify_all()
 
     def _listen(self) -> None:
@@ -223,7 +240,7 @@ class Session:
         elif "refused" in message:
             facts.refused = str(message["refused"])
         elif "started" in message:
-            facts.started = True
+            facts.pid = int(message["started"])
         elif "exit" in message:
             facts.ended, facts.code = True, message["exit"]
             facts.why, facts.clean = str(message.get("why", "")), bool(message.get("clean", True))
