@@ -24,6 +24,7 @@ _SCRIPT_KEYS = frozenset(
     [
         "run",
         "script",
+        "commands",
         "command",
         "cmd",
         "shell",
@@ -44,7 +45,7 @@ _SCRIPT_KEYS = frozenset(
     ]
 )
 # Keys under which each item of a list is a script; under the others a list is one command's words.
-_LIST_KEYS = frozenset("run script before_script after_script setup commands".split())
+_LIST_KEYS = frozenset(["run", "script", "before_script", "after_script", "setup", "commands"])
 _MODEL_KEYS = ("huggingface_repo_id", "model_scope_model_id", "local_path", "model_path")
 
 
