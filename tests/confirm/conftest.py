@@ -12,7 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent / "parts"))
 
-from confirm_fake import FIXTURES, Fake  # noqa: E402
+from confirm_fake import FIXTURES, Fake
 
 from sgcheck.cli import run
 

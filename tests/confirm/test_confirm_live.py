@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confirm_fake import Fake
@@ -29,7 +30,7 @@ def mode(name: str) -> tuple[str, str]:
 
 def launch(
     confirm: Confirm, fake: Fake, *words: str, flags: tuple[str, ...] = ()
-) -> tuple[int, dict[str, object], str]:
+) -> tuple[int, dict[str, Any], str]:
     code, out, err = confirm(
         "--live", "--python", str(fake.python), "--format", "json", *words, flags=flags
     )
@@ -39,8 +40,8 @@ def launch(
 def test_a_plain_start(confirm: Confirm, fake: Fake) -> None:
     code, document, err = launch(confirm, fake)
     assert (code, document["verdict"], document["disagree"]) == (0, "agrees", []), err
-    assert document["outcome"]["observed"] == {"status": "ok", "ending": "ready"}  # type: ignore[index]
-    assert document["agree"] == 18 and document["output"]["verdict"] == "plausible"  # type: ignore[index]
+    assert document["outcome"]["observed"] == {"status": "ok", "ending": "ready"}
+    assert document["agree"] == 18 and document["output"]["verdict"] == "plausible"
     assert "starts on this host" in err and "ready" in err
     assert fake.pids.exists()
 
@@ -50,7 +51,7 @@ def test_a_wrong_prediction_is_seen(confirm: Confirm, fake: Fake) -> None:
     assert code == 1
     fields = {
         entry["field"]: (entry["predicted"], entry["observed"]) for entry in document["disagree"]
-    }  # type: ignore[attr-defined]
+    }
     assert fields["attention_backend"] == ("green", "blue")
 
 
@@ -64,7 +65,7 @@ def test_garbage_is_recognised(confirm: Confirm, fake: Fake) -> None:
 def test_an_error_that_was_predicted(confirm: Confirm, fake: Fake) -> None:
     code, document, _ = launch(confirm, fake, flags=("--attention-backend", "blue"))
     assert (code, document["verdict"]) == (0, "agrees")
-    error = document["outcome"]["observed"]["error"]  # type: ignore[index]
+    error = document["outcome"]["observed"]["error"]
     assert (error["type"], error["file"], error["line"]) == (
         "ValueError",
         "sglang/srt/server_args.py",
@@ -75,7 +76,7 @@ def test_an_error_that_was_predicted(confirm: Confirm, fake: Fake) -> None:
 def test_a_refusal_by_the_parser(confirm: Confirm, fake: Fake) -> None:
     code, document, _ = launch(confirm, fake, flags=("--attention-backend", "red"))
     assert (code, document["verdict"]) == (0, "agrees")
-    assert document["outcome"]["observed"]["status"] == "cli_error"  # type: ignore[index]
+    assert document["outcome"]["observed"]["status"] == "cli_error"
 
 
 def test_it_dies_at_once(confirm: Confirm, fake: Fake) -> None:
@@ -157,7 +158,7 @@ def test_a_port_in_use_is_refused(confirm: Confirm, fake: Fake) -> None:
 def test_shortened_if_harmless(confirm: Confirm, fake: Fake) -> None:
     code, document, err = launch(confirm, fake, "--dummy-weights", "--no-cuda-graph")
     assert (code, document["verdict"]) == (0, "agrees")
-    explained = {entry["field"]: entry["reason"] for entry in document["explained"]}  # type: ignore[attr-defined]
+    explained = {entry["field"]: entry["reason"] for entry in document["explained"]}
     assert set(explained) == {"load_format", "disable_cuda_graph"}
     assert "load no weights (--load-format dummy)" in err
     output = document["output"]
@@ -181,7 +182,7 @@ def test_variables_of_the_host_are_kept_away(
 ) -> None:
     monkeypatch.setenv("SGLANG_SURPRISE", "1")
     _, document, _ = launch(confirm, fake)
-    assert any("SGLANG_SURPRISE" in note for note in document["notes"])  # type: ignore[attr-defined]
+    assert any("SGLANG_SURPRISE" in note for note in document["notes"])
 
 
 def test_a_model_that_is_not_there_is_refused(
@@ -339,5 +340,6 @@ def test_answers_without_a_tokenizer() -> None:
     answer = answer_of({"output_ids": [1, 2, 3], "meta_info": {"completion_tokens": 3}}, 0.5)
     assert answer is not None and sign_of_garbage(answer, has_text=False) is None
     assert answer_of([{"text": "a", "meta_info": None}], 1.0) == Answer("a", (), 0, 1.0)
-    for nothing in (None, [], {}, {"text": 5}, "x"):
+    nothings: tuple[Any, ...] = (None, [], {}, {"text": 5}, "x")
+    for nothing in nothings:
         assert answer_of(nothing, 1.0) is None

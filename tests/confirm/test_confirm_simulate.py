@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confirm_fake import Fake
@@ -18,7 +19,7 @@ Confirm = Callable[..., tuple[int, str, str]]
 
 def simulate(
     confirm: Confirm, fake: Fake, *words: str, **options: object
-) -> tuple[int, dict[str, object], str]:
+) -> tuple[int, dict[str, Any], str]:
     code, out, err = confirm(
         "--simulate", "--python", str(fake.python), "--format", "json", *words, **options
     )
@@ -31,7 +32,7 @@ def test_it_agrees_with_the_prediction(confirm: Confirm, fake: Fake, arch: str) 
     assert (code, document["verdict"], document["disagree"]) == (0, "agrees", []), err
     assert document["agree"] == 19 and document["evidence"] == "simulate"
     assert document["log"] == {"predicted": 1, "seen": 1, "missing": []}
-    assert [entry["field"] for entry in document["unknown"]] == ["random_seed"]  # type: ignore[attr-defined]
+    assert [entry["field"] for entry in document["unknown"]] == ["random_seed"]
 
 
 def test_it_says_beforehand_what_is_run(confirm: Confirm, fake: Fake) -> None:
