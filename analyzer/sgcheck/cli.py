@@ -20,6 +20,7 @@ COMMANDS = {
     "explain": ("sgcheck.commands.explain:explain", "Show a rule's page."),
     "confirm": ("sgcheck.commands.confirm:confirm", "Compare a prediction with the truth."),
     "doctor": ("sgcheck.commands.doctor:doctor", "Compare this host with what is assumed."),
+    "graph": ("sgcheck.commands.graph:graph", "The rule graph: what can set a field, and why."),
     "fetch": ("sgcheck.commands.fetch:fetch", "Bring SGLang releases into the cache."),
     "config": ("sgcheck.commands.config:config", "Show the configuration and where it is set."),
     "version": ("sgcheck.commands.version:version", "Show versions, also as JSON."),

@@ -12,29 +12,43 @@ from sgcheck.commands.output import note
 if TYPE_CHECKING:
     from sgcheck.resolve.predict import Predictor
     from sgcheck.resolve.resolution import Resolution
+    from sgcheck.source import Tree
 
 KEPT_PREDICTORS = 4
+
+
+def find_tree(source: SourceChoice) -> Tree:
+    """Find the tree, telling standard error what is fetched."""
+    from sgcheck.source import StderrProgress, open_tree
+
+    progress = StderrProgress()
+    try:
+        return open_tree(
+            source.spec, python=source.python, offline=source.offline, progress=progress
+        )
+    finally:
+        progress.clear()
 
 
 def open_predictor(
     source: SourceChoice, packages: Mapping[str, str | bool] | None = None
 ) -> Predictor:
-    """Find the tree, telling standard error what is fetched, and make its predictor."""
+    """Find the tree and make its predictor."""
     from sgcheck.resolve.predict import Predictor
-    from sgcheck.source import StderrProgress, open_tree
 
-    progress = StderrProgress()
-    try:
-        tree = open_tree(
-            source.spec, python=source.python, offline=source.offline, progress=progress
-        )
-    finally:
-        progress.clear()
-    return Predictor(tree, packages=packages or None)
+    return Predictor(find_tree(source), packages=packages or None)
 
 
 def predict(choice: LaunchChoice, *, trace: bool = True) -> list[Resolution]:
-    """One resolution per target. The model is read first: a slip there must not cost a fetch."""
+    """One resolution per target."""
+    return predict_with(choice, trace=trace)[1]
+
+
+def predict_with(choice: LaunchChoice, *, trace: bool = True) -> tuple[Predictor, list[Resolution]]:
+    """The predictor and one resolution per target.
+
+    The model is read first: a slip there must not cost a fetch.
+    """
     from sgcheck.resolve.launch import Launch
     from sgcheck.world.model_facts import load_model
 
@@ -43,7 +57,7 @@ def predict(choice: LaunchChoice, *, trace: bool = True) -> list[Resolution]:
     for text in dict.fromkeys((*texts, *model.notes)):
         note(text)
     predictor = open_predictor(choice.source, choice.packages)
-    return [
+    return predictor, [
         predictor.check(Launch(choice.argv, dict(choice.env), target, model), trace=trace)
         for target in choice.targets
     ]

@@ -169,10 +169,11 @@ def _fill(node: str, colours: Mapping[str, Colour] | None) -> str | None:
 
 
 def _label(data: Data) -> str:
-    label = str(data["label"])
+    label, place = str(data["label"]), ""
     if data["kind"] == "rule" and data["rule"] not in ("raise", "log"):
-        label += f" @{data['file'].rpartition('/')[2]}:{data['line']}"
-    return label if len(label) <= _MAX_LABEL else label[: _MAX_LABEL - 1] + "…"
+        place = f" @{data['file'].rpartition('/')[2]}:{data['line']}"
+    limit = max(_MAX_LABEL - len(place), 20)
+    return (label if len(label) <= limit else label[: limit - 1] + "…") + place
 
 
 def _tooltip(data: Data) -> str:

@@ -63,6 +63,8 @@ class ArchitectureUse:
 class OrderTrap:
     """`early` compares a field with a value before `late` turns another one into it.
 
+    `condition` is the comparison, at `line` of the file of `early`.
+
     `missed` are the values that a user may have given (or None, the default) for which `early`
     does not hold yet, although `late` gives the field the value that `early` waits for.
     """
@@ -71,6 +73,8 @@ class OrderTrap:
     field: str
     value: str
     missed: tuple[str, ...]
+    condition: str
+    line: int
     early: Step
     late: Step
 
@@ -247,7 +251,7 @@ def order_traps(graph: RuleGraph, fields: Iterable[str] | None = None) -> list[O
             by_field.setdefault(field, []).append((value, missed, node, data))
     found: dict[tuple[str, str, str, int], OrderTrap] = {}
     for node, data in rules_of_graph(graph):
-        for field, waited, line in _waits(data):
+        for field, waited, guard in _waits(data):
             for value, missed, late, late_data in by_field.get(field, ()):
                 if data["order"] >= late_data["order"] or value not in waited:
                     continue
@@ -257,14 +261,12 @@ def order_traps(graph: RuleGraph, fields: Iterable[str] | None = None) -> list[O
                 kind: Literal["alias", "default"] = (
                     "default" if set(unseen) <= _DEFAULTS else "alias"
                 )
-                key = (field, value, data["file"], line)
-                found.setdefault(
-                    key,
-                    OrderTrap(
-                        kind, field, value, unseen, step_of(node, data), step_of(late, late_data)
-                    ),
-                )
-    return sorted(found.values(), key=lambda t: (t.kind, t.field, t.early.file, t.early.line))
+                key = (field, value, data["file"], guard["line"])
+                early, later = step_of(node, data), step_of(late, late_data)
+                text = guard_text(guard)
+                trap = OrderTrap(kind, field, value, unseen, text, guard["line"], early, later)
+                found.setdefault(key, trap)
+    return sorted(found.values(), key=lambda t: (t.kind, t.field, t.early.file, t.line))
 
 
 def _constant(value: str | None) -> str | None:
@@ -285,13 +287,13 @@ def _replaced(data: Data, field: str) -> tuple[str, ...]:
     return tuple(sorted(values))
 
 
-def _waits(data: Data) -> list[tuple[str, frozenset[str], int]]:
-    """(field, values, line) for each condition of a rule that waits for constants."""
+def _waits(data: Data) -> list[tuple[str, frozenset[str], Data]]:
+    """(field, values, guard) for each condition of a rule that waits for constants."""
     found = []
     for guard in data["guards"]:
         for name, op, values in _compares(guard):
             if "." in name and op in ("==", "in"):
-                found.append((name.rpartition(".")[2], frozenset(values), guard["line"]))
+                found.append((name.rpartition(".")[2], frozenset(values), guard))
     return found
 
 

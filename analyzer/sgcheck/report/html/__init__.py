@@ -1,0 +1,1 @@
+"""HTML pages: each one file, without network, made with jinja2."""
