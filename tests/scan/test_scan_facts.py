@@ -180,6 +180,7 @@ def test_kinds_by_name(name: str, kind: str | None) -> None:
         ("[Service]\nExecStart=x\n", "systemd"),
         (f"{START} --model-path a:b\n", "shell"),
         ("{}", "yaml"),
+        (f"serve:\n\t{START} --tp 2\n", "shell"),
         ("", None),
     ],
 )

@@ -178,9 +178,9 @@ def test_damaged_fixtures(path: Path) -> None:
 
 
 def timed(content: str | bytes, name: str, seconds: float = 8.0) -> Reading:
-    start = time.monotonic()
+    start = time.process_time()  # whatever else the machine does
     reading = read_launches(content, name)
-    assert time.monotonic() - start < seconds
+    assert time.process_time() - start < seconds
     unharmed(reading)
     return reading
 

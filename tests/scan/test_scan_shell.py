@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from sgcheck.scan import Launch, read_launches
+from sgcheck.scan import Launch, find_launches, read_launches
 
 START = "python3 -m sglang.launch_server"
 
@@ -272,6 +274,27 @@ EOF
     merged = [w.text for w in launch.merged_argv()]
     assert merged == ["--model-path", "acme/Tiny", "--tp-size", "2", "--x"]
     assert scripts(f"cat <<EOF\nusage: {START} --x\nEOF") == ()
+
+
+def test_launches_of_a_script_that_run_together(tmp_path: Path) -> None:
+    path = tmp_path / "x.sh"
+    path.write_text(
+        f"""up() {{ {START} --disaggregation-mode $1 $2; }}
+if [[ $A ]]; then X=(--a); else X=(--b --c); fi
+up prefill ${{X[@]}}
+up decode
+"""
+    )
+    result = find_launches([path])
+    roles = [(x.role, x.assumptions) for x in result.launches]
+    assert roles == [
+        ("prefill", ("[[ $A ]]",)),
+        ("prefill", ("not ([[ $A ]])",)),
+        ("decode", ()),
+    ]
+    first, second, decode = result.launches
+    assert result.siblings(first) == (decode,)
+    assert result.siblings(decode) == (first, second)
 
 
 def test_broken_scripts_say_where() -> None:

@@ -89,7 +89,7 @@ def kind_of_content(text: str) -> Kind | None:
         li.split()[0] in ("FROM", "CMD", "RUN", "ENTRYPOINT") for li in lines
     ):
         return "dockerfile"
-    if any(
+    if "\n\t" not in head and any(
         ":" in li and li.split(":")[0].replace("-", "").replace("_", "").isalnum()
         for li in lines[:1]
     ):

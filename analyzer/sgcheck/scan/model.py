@@ -282,9 +282,19 @@ class ScanResult:
     files: int = 0
 
     def siblings(self, launch: Launch) -> tuple[Launch, ...]:
-        """The other launches of the same group in the same file."""
-        return tuple(
-            other
-            for other in self.launches
-            if other is not launch and other.file == launch.file and other.group == launch.group
-        )
+        """The launches that run beside this one: of the same group in the same file.
+
+        Variants of one command (its presets) and launches under contradicting conditions are not
+        among them. Without a group, as in scripts, only launches in another role are.
+        """
+        return tuple(other for other in self.launches if _beside(launch, other))
+
+
+def _beside(one: Launch, other: Launch) -> bool:
+    if other is one or other.file != one.file or other.group != one.group:
+        return False
+    if other.role == one.role and (other.span.start == one.span.start or not one.group):
+        return False
+    denied = {f"not ({condition})" for condition in one.assumptions}
+    also_denied = {f"not ({condition})" for condition in other.assumptions}
+    return denied.isdisjoint(other.assumptions) and also_denied.isdisjoint(one.assumptions)

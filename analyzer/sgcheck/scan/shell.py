@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sgcheck.scan.command import trainer_launch
 from sgcheck.scan.context import Around
 from sgcheck.scan.model import Launch, Skipped
@@ -145,8 +147,17 @@ def distinct(launches: list[Launch]) -> list[Launch]:
     for launch in launches:
         words = tuple((w.text, w.source, w.span.start) for w in launch.argv)
         env = tuple((n, v.value.text, v.value.source) for n, v in sorted(launch.env.items()))
-        found.setdefault((launch.span.start, words, env, launch.role), launch)
+        key = (launch.span.start, words, env, launch.role)
+        twin = found.get(key)
+        found[key] = launch if twin is None else _under_either(twin, launch)
     return list(found.values())
+
+
+def _under_either(one: Launch, other: Launch) -> Launch:
+    """One launch for two equal ones: it rests only on what both rest on."""
+    assumptions = tuple(a for a in one.assumptions if a in other.assumptions)
+    labels = [part for part in one.label.split(", ") if part in other.label.split(", ")]
+    return replace(one, assumptions=assumptions, label=", ".join(labels))
 
 
 def script_or_words(fields: list[Field], around: Around) -> list[Launch]:
