@@ -395,8 +395,10 @@ class Runner:
 
     def _list(self, node: Node, state: State) -> list[State]:
         """`left && right` and `left || right`."""
+        if len(node.children) < 3:
+            return self.statements(node.children, [state])
         left, sign, right = node.children[0], node.children[1].type, node.children[-1]
-        if sign == "||" and left.type == "list" and left.children[1].type == "&&":
+        if sign == "||" and left.type == "list" and [c.type for c in left.children[1:2]] == ["&&"]:
             test = left.children[0]
             if self.conditions.is_test(test):  # `test && a || b`
                 return self._branch(test, [left.children[-1]], [right], state)

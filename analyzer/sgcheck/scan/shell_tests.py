@@ -35,7 +35,8 @@ class Conditions:
         if node.type == "command":
             # `$DEBUG && …` runs `true` or `false`.
             words = self.script.source(node).split(None, 1)
-            return words[0] in _TESTS or (words[0].startswith("$") and len(words) == 1)
+            head = words[0] if words else ""
+            return head in _TESTS or (head.startswith("$") and len(words) == 1)
         if node.type in ("negated_command", "list"):
             parts = [c for c in node.children if c.is_named]
             return bool(parts) and all(self.is_test(c) for c in parts)
