@@ -130,13 +130,17 @@ def test_a_server_that_talks_much(confirm: Confirm, fake: Fake) -> None:
 
 def test_secrets_are_kept_nowhere(confirm: Confirm, fake: Fake, tmp_path: Path) -> None:
     log, record = tmp_path / "server.log", tmp_path / "evidence.jsonl"
-    options = ("--save-log", str(log), "--record", str(record), *mode("secrets"))
-    code, document, err = launch(confirm, fake, *options, flags=("--api-key", "tell-nobody"))
+    info = tmp_path / "info.json"
+    options = ("--save-log", str(log), "--save-info", str(info), "--record", str(record))
+    code, document, err = launch(
+        confirm, fake, *options, *mode("secrets"), flags=("--api-key", "tell-nobody")
+    )
     assert (code, document["verdict"]) == (0, "agrees"), err
-    for text in (json.dumps(document), err, log.read_text(), record.read_text()):
+    for text in (json.dumps(document), err, log.read_text(), record.read_text(), info.read_text()):
         assert "tell-nobody" not in text and "very-secret" not in text and "hf_abc" not in text
     kept = json.loads(record.read_text())
     assert kept["verdict"] == "agrees" and str(tmp_path) not in record.read_text()
+    assert json.loads(info.read_text())["attention_backend"] == "green"
     assert "attention_backend='green'" in log.read_text()
 
 

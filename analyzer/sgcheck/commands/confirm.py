@@ -96,6 +96,12 @@ def _shortening_options() -> Callable[[Any], Any]:
     help="Seconds until it is ended: 1800 live, 300 simulated.",
 )
 @option("Live launch", "--save-log", metavar="FILE", help="Keep the server's log, without secrets.")
+@option(
+    "Live launch",
+    "--save-info",
+    metavar="FILE",
+    help="Keep the server's own answer about itself as JSON, without secrets.",
+)
 @options.launch_options()
 @option(
     "Output",
@@ -133,7 +139,13 @@ def chosen_evidence(params: Mapping[str, Any]) -> str:
         what = "only one" if chosen else "one"
         raise UsageError(f"give {what} of --log FILE, --url URL, --simulate and --live")
     if chosen != ["live"]:
-        for name in ("ssh", "container", "save_log", *(n.replace("-", "_") for n in SHORTENINGS)):
+        for name in (
+            "ssh",
+            "container",
+            "save_log",
+            "save_info",
+            *(n.replace("-", "_") for n in SHORTENINGS),
+        ):
             if params[name]:
                 raise UsageError(f"--{name.replace('_', '-')} goes with --live only")
     if params["ssh"] and params["container"]:
@@ -248,6 +260,7 @@ class Job:
         require_model_path(self.choice)
         live.port_of(self.choice.argv)
         log_file = writable(self.params["save_log"])
+        info_file = writable(self.params["save_info"])
         writable(self.params["record"])
         self._predict()
         assert (
@@ -271,7 +284,7 @@ class Job:
         try:
             local = not (self.params["ssh"] or self.params["container"])
             with Session(command, order, name, local=local) as session:
-                run = live.LiveRun(session, limit, progress.show, log_file, key)
+                run = live.LiveRun(session, limit, progress.show, log_file, info_file, key)
                 dummy = any(word == "dummy" for word in short.argv)
                 self.observation = run.observe(dummy)
         finally:

@@ -14,9 +14,10 @@ from sgcheck.confirm.judge import Answer, answer_of, sign_of_garbage
 from sgcheck.confirm.log import LogReading, LogScanner, Run, observation_of
 from sgcheck.confirm.log_lines import clean_line
 from sgcheck.confirm.observation import Observation, ObservedMachine, ObservedOutcome, Output
-from sgcheck.confirm.secrets import scrub
+from sgcheck.confirm.secrets import scrub, scrub_value
 from sgcheck.confirm.session import LaunchRefused, Session
 from sgcheck.errors import UsageError
+from sgcheck.report.document import dump_pretty
 
 DEFAULT_PORT = 30000
 TIME_LIMIT = 1800.0
@@ -52,6 +53,7 @@ class LiveRun:
     time_limit: float
     progress: Progress
     log_file: Path | None = None
+    info_file: Path | None = None
     key: str | None = None
     scanner: LogScanner = field(default_factory=LogScanner)
     raw: list[str] = field(default_factory=list)
@@ -143,11 +145,23 @@ class LiveRun:
                 f"cannot write the log to {self.log_file}: {error.strerror}; the server was ended"
             ) from None
 
+    def _keep_info(self, answer: dict[str, Any]) -> None:
+        if self.info_file is None:
+            return
+        try:
+            self.info_file.write_text(dump_pretty(scrub_value(answer)), encoding="ascii")
+        except OSError as error:
+            raise UsageError(
+                f"cannot write the server's answer to {self.info_file}: {error.strerror}; "
+                "the server was ended"
+            ) from None
+
     def _info(self) -> dict[str, Any] | None:
         for path in url.INFO_PATHS:
             reply = self.session.ask(path, timeout=30.0, key=self.key)
             answer = reply.json() if reply.status == 200 else None
             if isinstance(answer, dict) and "model_path" in answer:
+                self._keep_info(answer)
                 return answer
         return None
 
