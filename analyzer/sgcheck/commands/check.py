@@ -46,13 +46,14 @@ def check(ctx: click.Context, /, **params: Any) -> int:
     config = options.load_configuration(params)
     choice = options.choose_launch(ctx, config)
     trace = not params["no_trace"]
-    results = engine.predict(choice, trace=trace)
+    predictor, results = engine.predict_with(choice, trace=trace)
     names = options.split_names(params["fields"])
     check_names(names, results)
     selection = Selection(frozenset(names) if names else None, params["changed"], trace)
     output_format = params["output_format"]
-    report = Report(results, selection, params["verbose"], stdout_terminal(params["color"]))
-    (write if output_format == "text" else write_json)(render(output_format, report))
+    terminal = stdout_terminal(params["color"])
+    report = Report(results, selection, params["verbose"], terminal, predictor.tree)
+    (write_json if output_format == "json" else write)(render(output_format, report))
     fail_on = params["fail_on"] or config.value("fail-on") or "error"
     levels = [level_of(result.outcome.status) for result in results]
     return exit_code(levels, fail_on, params["exit_zero"])

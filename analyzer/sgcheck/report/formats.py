@@ -5,25 +5,31 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from sgcheck.report.document import Selection
 from sgcheck.report.terminal import Terminal
 from sgcheck.resolve.resolution import Resolution
 
+if TYPE_CHECKING:
+    from sgcheck.source import Tree
+
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What is to be written: one result per target."""
+    """What is to be written: one result per target. `tree` is the source that was read."""
 
     results: Sequence[Resolution]
     selection: Selection
     verbose: bool
     terminal: Terminal
+    tree: Tree | None = None
 
 
 FORMATS: Mapping[str, str] = {
     "text": "sgcheck.report.text:render",
     "json": "sgcheck.report.document:render",
+    "html": "sgcheck.report.html.check:render",
 }
 """Format -> `module:function`; the function takes a `Report` and gives the whole text."""
 
