@@ -17,19 +17,35 @@ from sgcheck.source.tree import PACKAGE, Tree
 
 _NAME = re.compile(rb"\bSGL(?:ANG)?_[A-Z0-9_]*[A-Z0-9]\b")
 _PREFIX = re.compile(rb"""["'](SGL(?:ANG)?_[A-Z0-9_]*_)["'{]""")
+_OLD_PREFIX = re.compile(rb"""startswith\(["']SGL_["']\)""")
 _SUFFIXES = (".py", ".sh", ".toml", ".cu", ".cuh", ".cc", ".cpp", ".h")
 
 
 class KnownNames:
-    """The `SGLANG_*` and `SGL_*` names of one tree. `prefixes` begin names that code puts together."""
+    """The `SGLANG_*` and `SGL_*` names of one tree. `prefixes` begin names that code puts together.
 
-    def __init__(self, names: frozenset[str], prefixes: tuple[str, ...] = ()) -> None:
+    `renames` says that the tree reads every `SGL_X` as `SGLANG_X`.
+    """
+
+    def __init__(
+        self, names: frozenset[str], prefixes: tuple[str, ...] = (), *, renames: bool = False
+    ) -> None:
         self.names = names
         self.prefixes = prefixes
+        self.renames = renames
 
     def knows(self, name: str) -> bool:
-        """Whether the tree's sources hold the name, or the beginning of names of its kind."""
-        return name in self.names or name.startswith(self.prefixes)
+        """Whether the tree's sources hold the name, its new form, or the beginning of its kind."""
+        if name in self.names or name.startswith(self.prefixes):
+            return True
+        new = self.new_name(name)
+        return new is not None and (new in self.names or new.startswith(self.prefixes))
+
+    def new_name(self, name: str) -> str | None:
+        """The name that the tree makes of an old one, None where it leaves it."""
+        if not self.renames or not name.startswith("SGL_"):
+            return None
+        return "SGLANG_" + name.removeprefix("SGL_")
 
     def nearest(self, name: str) -> str | None:
         """The name that resembles a wrong one most, if any does."""
@@ -43,10 +59,12 @@ def _kept(digest: str, tree: Tree, folder: Path | None) -> KnownNames:
     if path is not None:
         with suppress(OSError, ValueError, KeyError, TypeError):
             data = json.loads(path.read_bytes())
-            return KnownNames(frozenset(data["names"]), tuple(data["prefixes"]))
+            renames = bool(data["renames"])
+            return KnownNames(frozenset(data["names"]), tuple(data["prefixes"]), renames=renames)
     known = _read(tree)
     if path is not None:
-        _store(path, {"names": sorted(known.names), "prefixes": list(known.prefixes)})
+        facts = {"names": sorted(known.names), "prefixes": list(known.prefixes)}
+        _store(path, {**facts, "renames": known.renames})
     return known
 
 
@@ -58,16 +76,19 @@ def known_names(tree: Tree, folder: Path | None = None) -> KnownNames:
 def _read(tree: Tree) -> KnownNames:
     names: set[bytes] = set()
     prefixes: set[bytes] = set()
+    renames = False
     for path in _sources(tree):
         with suppress(FileNotFoundError, SourceError):
             content = tree.read(path)
             if b"SGL" in content:
                 names.update(_NAME.findall(content))
                 prefixes.update(_PREFIX.findall(content))
+                renames = renames or _OLD_PREFIX.search(content) is not None
     whole = {b"SGLANG_", b"SGL_"}
     return KnownNames(
         frozenset(name.decode() for name in names),
         tuple(sorted(prefix.decode() for prefix in prefixes - whole)),
+        renames=renames,
     )
 
 

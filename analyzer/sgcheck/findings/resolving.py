@@ -12,6 +12,7 @@ from sgcheck.findings.environment import KnownNames, known_names
 from sgcheck.findings.flags import FlagTable, read_flags
 from sgcheck.source import Progress, Tree, open_tree
 from sgcheck.source.cache import cache_dir
+from sgcheck.values.signals import EngineSignal
 from sgcheck.world.model_facts import ModelFacts
 from sgcheck.world.target import TargetSpec
 
@@ -64,8 +65,27 @@ class Release:
                 dict(question.drafts),
                 dict(question.files),
             )
-            found = self.answers[question] = self.predictor.check(launch)
+            try:
+                found = self.predictor.check(launch)
+            except SgcheckError:
+                raise
+            except (EngineSignal, Exception) as error:
+                # A fault of ours in one launch must not take the others with it.
+                found = self._fault(question, error)
+            self.answers[question] = found
         return found
+
+    def _fault(self, question: Question, error: BaseException) -> Resolution:
+        from sgcheck.resolve.resolution import Outcome, Reason, Resolution
+
+        reason = Reason("internal-fault", detail=f"{type(error).__name__}: {error}"[:200])
+        return Resolution(
+            self.predictor.info,
+            question.target.to_target(),
+            question.model.info(),
+            question.argv,
+            Outcome("unknown", reason=reason),
+        )
 
     def source_line(self, file: str, line: int) -> str | None:
         """The text of a line of the tree, without its end; None where there is no such line."""
@@ -135,7 +155,6 @@ def _table(predictor: Predictor, target: TargetSpec) -> FlagTable | None:
     from sgcheck.resolve.launch import Launch
     from sgcheck.resolve.predict import SECONDS, STEPS
     from sgcheck.resolve.run import SERVER_ARGS_MODULE, record_fields
-    from sgcheck.values.signals import EngineSignal
     from sgcheck.world.model_facts import UNKNOWN_MODEL
     from sgcheck.world.stdlib.argparse_ import ArgumentParser
 

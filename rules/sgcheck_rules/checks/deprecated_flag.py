@@ -57,7 +57,24 @@ def check(subject: Subject, find: FindingBuilder) -> Iterator[Finding]:
             key=("flag", flag.name),
             tip=None if flag.successor else "the release names no successor",
         )
+    yield from _old_prefix(subject, find, seen)
     yield from _logged(subject, find, seen)
+
+
+def _old_prefix(subject: Subject, find: FindingBuilder, seen: set[str]) -> Iterator[Finding]:
+    """`SGL_X`, which the release reads as `SGLANG_X`."""
+    old = [variable for name, variable in subject.launch.env.items() if name.startswith("SGL_")]
+    known = subject.known_names() if old else None
+    for variable in old:
+        new = known.new_name(variable.name) if known is not None else None
+        if known is None or new is None or not known.knows(variable.name):
+            continue
+        seen.add(variable.name)
+        yield find.finding(
+            f"{variable.name} is deprecated in {release(subject)}: use {new}",
+            at=variable.value.span,
+            key=("variable", variable.name),
+        )
 
 
 def _logged(subject: Subject, find: FindingBuilder, seen: set[str]) -> Iterator[Finding]:
