@@ -31,7 +31,7 @@ SAMPLES = sorted(
     p for p in DEPLOY.rglob("*") if p.is_file() and p.suffix not in (".out",) and p.name != ".env"
 )
 BUDGET = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+    max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
 
 # Pieces of the languages, so that random input gets past the first character of a parser.
