@@ -71,14 +71,16 @@ class Checker:
         found: list[tuple[str, list[Finding]]] = []
         samples: list[tuple[str, list[Finding]]] = []
         for reading in readings(launch, settled):
+            is_sample = first is not None and reading.target is not first.target
+            is_sample = is_sample and not settled.certain
+            if is_sample and not _has_error(found):
+                break
             subject = self._subject(reading, settled, release, version, siblings)
             if first is None:
                 first = subject
                 group.append(subject)
-            elif reading.target is not first.target and not settled.certain:
+            elif is_sample:
                 # The other machines are only samples: they confirm or weaken, they add nothing.
-                if not _has_error(found):
-                    break
                 samples.append((reading.condition, self._findings(subject, release, index)))
                 continue
             found.append((reading.condition, self._findings(subject, release, index)))

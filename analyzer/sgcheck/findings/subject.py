@@ -15,6 +15,7 @@ from sgcheck.scan.model import Launch, Span
 from sgcheck.world.target import TargetSpec
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_FLAG = re.compile(r"--[a-z][\w-]*")
 
 WhatIf = Callable[[Sequence[str]], Resolution | None]
 
@@ -69,6 +70,9 @@ class Subject:
         if self.complete:
             return False
         words = {word for text in texts for word in _WORD.findall(text)}
+        if self.table is not None:
+            flags = {name for text in texts for name in _FLAG.findall(text)}
+            words |= {self.table.by_name[f].dest for f in flags if f in self.table.by_name}
         if words & (dests(self.command.unread) | set(self.unread_env)):
             return True
         if not self.command.open:
