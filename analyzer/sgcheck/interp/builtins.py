@@ -52,7 +52,15 @@ def _getattr(obj: Any, name: Any, default: Any = _MISSING, /) -> Any:
     if isinstance(obj, Unknown):
         if default is _MISSING:
             return ASK[-1].attribute(obj, name)
-        return ASK[-1].apply(getattr, (obj, name, default,), {})
+        return ASK[-1].apply(
+            getattr,
+            (
+                obj,
+                name,
+                default,
+            ),
+            {},
+        )
     if isinstance(name, Unknown):
         name = ASK[-1].concrete(name)
     if default is _MISSING:
@@ -65,7 +73,14 @@ def _getattr(obj: Any, name: Any, default: Any = _MISSING, /) -> Any:
 
 def _hasattr(obj: Any, name: Any) -> Any:
     if isinstance(obj, Unknown):
-        return ASK[-1].apply(hasattr, (obj, name,), {})
+        return ASK[-1].apply(
+            hasattr,
+            (
+                obj,
+                name,
+            ),
+            {},
+        )
     if isinstance(name, Unknown):
         name = ASK[-1].concrete(name)
     try:
@@ -97,13 +112,22 @@ def _delattr(obj: Any, name: Any) -> None:
 def _isinstance(obj: Any, cls: Any) -> Any:
     if isinstance(obj, Unknown) or isinstance(cls, Unknown):
         value = obj if isinstance(obj, Unknown) else cls
-        return ASK[-1].apply(isinstance, (obj, cls,), {})
+        return ASK[-1].apply(
+            isinstance,
+            (
+                obj,
+                cls,
+            ),
+            {},
+        )
     if type(cls) is not tuple:
         if isinstance(cls, type) and cls.__dict__.get("_unmodelled") and not _certainly_plain(obj):
             if isinstance(obj, cls):
                 return True
             name = f"{cls.__module__}.{cls.__name__}"
-            return Unknown(Reason(f"not-modelled({name})"), f"isinstance({ASK[-1].show(obj)}, {name})")
+            return Unknown(
+                Reason(f"not-modelled({name})"), f"isinstance({ASK[-1].show(obj)}, {name})"
+            )
     else:
         known = tuple(c for c in cls if not isinstance(c, Unknown))
         if len(known) != len(cls):
@@ -123,7 +147,14 @@ def _certainly_plain(obj: Any) -> bool:
 def _issubclass(obj: Any, cls: Any) -> Any:
     for value in (obj, *(cls if type(cls) is tuple else (cls,))):
         if isinstance(value, Unknown):
-            return ASK[-1].apply(issubclass, (obj, cls,), {})
+            return ASK[-1].apply(
+                issubclass,
+                (
+                    obj,
+                    cls,
+                ),
+                {},
+            )
     return issubclass(obj, cls)
 
 

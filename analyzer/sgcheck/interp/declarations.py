@@ -28,7 +28,9 @@ def is_declaration(element: Any) -> bool:
     )
 
 
-def join(explorer: Explorer, base: Any, conditions: list[Condition], values: list[list[Any]]) -> Any:
+def join(
+    explorer: Explorer, base: Any, conditions: list[Condition], values: list[list[Any]]
+) -> Any:
     """One list for several that start with `base`; `merge.NOT_JOINED` if they are no declarations."""
     from sgcheck.interp.merge import NOT_JOINED
 
@@ -42,7 +44,14 @@ def join(explorer: Explorer, base: Any, conditions: list[Condition], values: lis
     for index, suffix in enumerate(suffixes):
         position = 0
         for source, fields in suffix:
-            at = next((i for i in range(position, len(rows)) if rows[i][0] == source and rows[i][1][index] is None), None)
+            at = next(
+                (
+                    i
+                    for i in range(position, len(rows))
+                    if rows[i][0] == source and rows[i][1][index] is None
+                ),
+                None,
+            )
             if at is None:
                 rows.insert(position, (source, [None] * len(suffixes)))
                 at = position
@@ -55,7 +64,10 @@ def join(explorer: Explorer, base: Any, conditions: list[Condition], values: lis
             keys.update(dict.fromkeys(fields or ()))
         cells = {
             key: explorer.choice(
-                [(c, (a or {}).get(key, MISSING)) for c, a in zip(conditions, alternatives, strict=True)]
+                [
+                    (c, (a or {}).get(key, MISSING))
+                    for c, a in zip(conditions, alternatives, strict=True)
+                ]
             )
             for key in keys
         }

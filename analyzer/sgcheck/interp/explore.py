@@ -84,7 +84,11 @@ class Explorer(SymbolicOperations):
         return self._branch([yes, no]) == 0
 
     def choose(self, options: Sequence[Condition]) -> int:
-        feasible = [(i, both) for i, c in enumerate(options) if (both := self.space.both(self.path, c)) is not FALSE]
+        feasible = [
+            (i, both)
+            for i, c in enumerate(options)
+            if (both := self.space.both(self.path, c)) is not FALSE
+        ]
         if len(feasible) == 1:
             self.path = feasible[0][1]
             return feasible[0][0]
@@ -104,7 +108,9 @@ class Explorer(SymbolicOperations):
 
     # -- regions ---------------------------------------------------------------------
 
-    def region(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def region(
+        self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         """Call a function of the tree and explore what it has to decide."""
         if type(func) is type or isinstance(func, type):
             return self._construct(func, args, kwargs)
@@ -123,17 +129,25 @@ class Explorer(SymbolicOperations):
             R.try_depth = depth
         if not frame.taken:
             if error is not None:
-                if isinstance(error, EngineSignal) and not isinstance(error, PathOver):
+                if isinstance(error, EngineSignal) and not isinstance(
+                    error, PathOver | LimitReached
+                ):
                     self._engine_loss(error)
                     raise PathOver from error
                 raise error
             return value
-        return self._explore(func, args, kwargs, (frame, value, error), (journal, mark, entry, outer, depth, born))
+        return self._explore(
+            func, args, kwargs, (frame, value, error), (journal, mark, entry, outer, depth, born)
+        )
 
     def _construct(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """`cls(...)` with the object made first, so that all runs initialise the same one."""
         meta_call = type(cls).__call__
-        plain = meta_call is type.__call__ and cls.__new__ is object.__new__ and "__init__" in _names(cls)
+        plain = (
+            meta_call is type.__call__
+            and cls.__new__ is object.__new__
+            and "__init__" in _names(cls)
+        )
         if not plain or getattr(cls, "__abstractmethods__", None):
             return self.region(lambda *a, **k: cls(*a, **k), args, kwargs)
         obj = cls.__new__(cls)
@@ -153,12 +167,14 @@ class Explorer(SymbolicOperations):
             condition = self.path
             if error is None:
                 finals = merge.finals(journal, mark)
-                ends.append(End(condition, value, journal.undo(mark), finals, _identities(R.fresh[born:])))
+                ends.append(
+                    End(condition, value, journal.undo(mark), finals, _identities(R.fresh[born:]))
+                )
             else:
                 redo = journal.undo(mark)
                 if isinstance(error, LimitReached):
-                    self._engine_loss(error)
-                elif isinstance(error, EngineSignal):
+                    raise error
+                if isinstance(error, EngineSignal):
                     if not isinstance(error, PathOver):
                         self._engine_loss(error)
                 elif depth > 0:
@@ -205,6 +221,31 @@ class Explorer(SymbolicOperations):
         journal.redo(redo)
         raise error
 
+    def branch(self, test: Any, then: Callable[[], None], other: Callable[[], None] | None) -> None:
+        """Both ways of an `if`, joined behind it."""
+        condition = self.condition_of(test)
+        yes = self.space.both(self.path, condition)
+        if yes is FALSE or yes is self.path:
+            way = other if yes is FALSE else then
+            if way is not None:
+                way()
+            return
+        journal = R.journal
+        assert journal is not None
+        cells = {
+            id(c): c for way in (then, other) if way is not None for c in way.__closure__ or ()
+        }
+
+        def both() -> None:
+            for cell in cells.values():
+                journal.cell(cell)
+            if self.decide(condition):
+                then()
+            elif other is not None:
+                other()
+
+        self.region(both, (), {})
+
     # -- paths that end ----------------------------------------------------------------
 
     def _loss(self, condition: Condition, error: BaseException) -> None:
@@ -218,7 +259,11 @@ class Explorer(SymbolicOperations):
         self.losses.append(Loss(self.path, signal, reason, self.describe(signal)))
 
     def _limit(self, entry: Condition, ends: list[End], raised: list[Any]) -> None:
-        seen = self.space.any_of([e.condition for e in ends] + [c for c, _, _ in raised] + [x.condition for x in self.losses])
+        seen = self.space.any_of(
+            [e.condition for e in ends]
+            + [c for c, _, _ in raised]
+            + [x.condition for x in self.losses]
+        )
         rest = self.space.both(entry, self.space.negate(seen))
         if rest is not FALSE:
             signal = LimitReached("paths")
@@ -230,7 +275,9 @@ class Explorer(SymbolicOperations):
         """Whether a dictionary may hold keys that are there on some paths only."""
         return type(mapping) is dict
 
-    def join_lists(self, obj: list[Any], base: Any, conditions: list[Condition], values: list[list[Any]]) -> Any:
+    def join_lists(
+        self, obj: list[Any], base: Any, conditions: list[Condition], values: list[list[Any]]
+    ) -> Any:
         """Lists of different length: only a list of declarations can be joined (see `world.declarations`)."""
         return declarations.join(self, base, conditions, values)
 
@@ -257,6 +304,10 @@ class Explorer(SymbolicOperations):
                 results.append((self.path, value))
             except PathOver:
                 pass
+            except LimitReached as signal:
+                self._rest(signal, results)
+                journal.undo(mark)
+                break
             except EngineSignal as signal:
                 self._engine_loss(signal)
             except (Exception, SystemExit) as error:
@@ -266,12 +317,18 @@ class Explorer(SymbolicOperations):
             journal.undo(mark)
             prefix = _next(frame.taken)
             if prefix is not None and len(results) >= MAX_ENDS:
-                seen = self.space.any_of([c for c, _ in results] + [x.condition for x in self.losses])
-                signal = LimitReached("paths")
-                self.losses.append(Loss(self.space.negate(seen), signal, signal.reason, None))
+                self._rest(LimitReached("paths"), results)
                 break
         R.region = None
         return results
+
+    def _rest(self, signal: LimitReached, results: list[tuple[Condition, Any]]) -> None:
+        """Everything that was not explored is unknown for that reason."""
+        R.region = None
+        seen = self.space.any_of([c for c, _ in results] + [x.condition for x in self.losses])
+        rest = self.space.negate(seen)
+        if rest is not FALSE:
+            self.losses.append(Loss(rest, signal, signal.reason, self.describe(signal)))
 
 
 def _next(taken: list[tuple[list[Condition], int]]) -> list[int] | None:

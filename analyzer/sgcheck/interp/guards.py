@@ -35,7 +35,9 @@ MAX_BITS = 1 << 20
 _CONTAINERS = (list, dict, set, deque, bytearray)
 _PLAIN = frozenset({int, float, bool, complex, str, bytes, type(None), tuple, frozenset, range})
 _FRESH_TYPES = (list, dict, set)
-_MAKING = frozenset({"copy", "split", "rsplit", "splitlines", "union", "intersection", "difference"})
+_MAKING = frozenset(
+    {"copy", "split", "rsplit", "splitlines", "union", "intersection", "difference"}
+)
 _VARKEYWORDS = 0x08
 
 
@@ -583,6 +585,30 @@ def condition(thunk: Callable[[], Any]) -> Any:
     return thunk()
 
 
+def negation(value: Any) -> Any:
+    """`not value`, which stays a question where the value is one."""
+    if isinstance(value, Unknown):
+        return ASK[-1].unary("not", value)
+    return not value
+
+
+def own_test(value: Any) -> Any:
+    """The test of an `if` whose ways cannot be joined: decided here."""
+    if isinstance(value, Unknown):
+        return ASK[-1].truth(value)
+    return value
+
+
+def branch(test: Any, then: Callable[[], None], other: Callable[[], None] | None) -> None:
+    """An `if` statement whose ways are joined again behind it."""
+    if isinstance(test, Unknown):
+        ASK[-1].branch(test, then, other)
+    elif test:
+        then()
+    elif other is not None:
+        other()
+
+
 def with_manager(manager: Any) -> Any:
     """The manager of a `with` statement."""
     if isinstance(manager, Unknown):
@@ -643,6 +669,9 @@ GUARDS: dict[str, Any] = {
     "any": any_of,
     "all": all_of,
     "q": condition,
+    "not": negation,
+    "o": own_test,
+    "if": branch,
     "w": with_manager,
     "try": enter_try,
     "endtry": leave_try,

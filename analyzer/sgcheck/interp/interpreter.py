@@ -24,14 +24,18 @@ class Interpreter:
         self.world = world
         self.loader = Loader(code, world)
         self.loader.builtins["open"] = make_open(world.files)
-        world.attach(self.loader.load, self.loader.loaded, self.loader.evaluate, self.loader.modules)
+        world.attach(
+            self.loader.load, self.loader.loaded, self.loader.evaluate, self.loader.modules
+        )
 
     def module(self, name: str) -> Any:
         """Import a module of the tree (or of the world)."""
         return self.loader.load(name)
 
     @contextmanager
-    def running(self, operations: Operations, *, seconds: float | None, steps: int) -> Iterator[None]:
+    def running(
+        self, operations: Operations, *, seconds: float | None, steps: int
+    ) -> Iterator[None]:
         """Everything that runs code of the tree runs inside: limits, unknowns, recording off."""
         ASK.append(operations)
         RUNTIME.limits(steps=steps, seconds=seconds)

@@ -22,7 +22,7 @@ class _Missing:
 
 MISSING = _Missing()
 
-ATTR, ITEM, COPY, CALL, TYPE, SPACE = range(6)
+ATTR, ITEM, COPY, CALL, TYPE, SPACE, CELL = range(7)
 
 Entry = tuple[int, Any, Any, Any]
 
@@ -75,6 +75,10 @@ class Journal:
     def space(self, names: dict[str, Any], key: str) -> None:
         """About to set a name of a module or an attribute in an instance's dictionary."""
         self.entries.append((SPACE, names, key, names.get(key, MISSING)))
+
+    def cell(self, cell: Any) -> None:
+        """About to assign a local variable that a nested function shares."""
+        self.entries.append((CELL, cell, None, cell_content(cell)))
 
     def container(self, obj: Any) -> None:
         """About to change a list, dict, set or deque in any way."""
@@ -150,6 +154,14 @@ def _restore(obj: Any, content: Any) -> None:
         deque.extend(obj, content)
 
 
+def cell_content(cell: Any) -> Any:
+    """What a variable of an enclosing function holds."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return MISSING
+
+
 def _swap(kind: int, obj: Any, key: Any, value: Any) -> Any:
     """Put `value` in place and return what stood there."""
     if kind in (ITEM, SPACE):
@@ -170,6 +182,14 @@ def _swap(kind: int, obj: Any, key: Any, value: Any) -> Any:
                 type.__delattr__(obj, key)
         else:
             type.__setattr__(obj, key, value)
+        return current
+    if kind == CELL:
+        current = cell_content(obj)
+        if value is MISSING:
+            if current is not MISSING:
+                del obj.cell_contents
+        else:
+            obj.cell_contents = value
         return current
     if kind == ATTR:
         return _swap_slot(obj, key, value)

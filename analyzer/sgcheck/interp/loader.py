@@ -161,9 +161,16 @@ class Loader:
         """Run a single module that is not the tree's (a checkpoint's own code), under guard."""
         TREE_ROOTS.add(name.split(".")[0])
         try:
-            code = compile(translate(source, name, path, is_package=False, eager=True), path, "exec", dont_inherit=True)
+            code = compile(
+                translate(source, name, path, is_package=False, eager=True),
+                path,
+                "exec",
+                dont_inherit=True,
+            )
         except (SyntaxError, ValueError, RecursionError, TranslationRefused) as problem:
-            raise Escape(Reason("source-unreadable", path, getattr(problem, "lineno", None), str(problem))) from None
+            raise Escape(
+                Reason("source-unreadable", path, getattr(problem, "lineno", None), str(problem))
+            ) from None
         module = TreeModule(name)
         space = ModuleType.__getattribute__(module, "__dict__")
         space["__builtins__"] = self.builtins

@@ -5,7 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from sgcheck.interp.journal import CALL, COPY, ITEM, MISSING, SPACE, TYPE, Entry, Journal, content
+from sgcheck.interp.journal import (
+    CALL,
+    CELL,
+    COPY,
+    ITEM,
+    MISSING,
+    SPACE,
+    TYPE,
+    Entry,
+    Journal,
+    cell_content,
+    content,
+)
 from sgcheck.values.condition import Condition
 from sgcheck.values.unknown import Unknown
 
@@ -83,6 +95,8 @@ def finals(journal: Journal, mark: int) -> dict[Place, Any]:
 def _current(kind: int, obj: Any, key: str) -> Any:
     if kind == TYPE:
         return obj.__dict__.get(key, MISSING)
+    if kind == CELL:
+        return cell_content(obj)
     try:
         return object.__getattribute__(obj, key)
     except AttributeError:
@@ -97,6 +111,10 @@ def write(journal: Journal, kind: int, obj: Any, key: Any, value: Any) -> None:
 def join(explorer: Explorer, journal: Journal, ends: list[End]) -> list[Group]:
     """Fold the ends into as few groups as possible."""
     groups: list[tuple[list[End], Any]] = []
+    if len(ends) > 2:
+        whole = _join_all(explorer, ends)
+        if whole is not None:
+            groups, ends = [(ends, whole)], []
     for end in ends:
         for index, (members, _) in enumerate(groups):
             joined = _join_all(explorer, [*members, end])
@@ -117,7 +135,9 @@ def join(explorer: Explorer, journal: Journal, ends: list[End]) -> list[Group]:
     return out
 
 
-def _join_all(explorer: Explorer, ends: list[End]) -> tuple[Any, list[tuple[int, Any, Any, Any]]] | None:
+def _join_all(
+    explorer: Explorer, ends: list[End]
+) -> tuple[Any, list[tuple[int, Any, Any, Any]]] | None:
     """One value and the changes that make one state of several ends, or None."""
     conditions = [e.condition for e in ends]
     whole = explorer.space.any_of(conditions)
@@ -139,7 +159,13 @@ def _join_all(explorer: Explorer, ends: list[End]) -> tuple[Any, list[tuple[int,
             return None
         if kind == ITEM and ident in copied:
             continue
-        base = content(obj) if kind == COPY else dict.get(obj, key, MISSING) if kind in (ITEM, SPACE) else _current(kind, obj, key)
+        base = (
+            content(obj)
+            if kind == COPY
+            else dict.get(obj, key, MISSING)
+            if kind in (ITEM, SPACE)
+            else _current(kind, obj, key)
+        )
         owner = next((e for e in ends if ident in e.fresh), None)
         if owner is not None and all(e is owner or place not in e.finals for e in ends):
             changes.append((kind, obj, key, owner.finals[place][1]))
@@ -182,7 +208,14 @@ NOT_JOINED = _NotJoined()
 
 
 def _join_place(
-    explorer: Explorer, kind: int, obj: Any, key: Any, base: Any, simple: list[Condition], full: list[Condition], values: list[Any]
+    explorer: Explorer,
+    kind: int,
+    obj: Any,
+    key: Any,
+    base: Any,
+    simple: list[Condition],
+    full: list[Condition],
+    values: list[Any],
 ) -> Any:
     from sgcheck.interp.symbolic import alike
 
@@ -201,6 +234,10 @@ def _join_place(
         return union
     if kind == COPY:
         return _join_content(explorer, obj, base, simple, values)
+    if kind == CELL:
+        # A local that only one way has bound: reading it on the other would be an error there.
+        bound = [(c, v) for c, v in zip(simple, values, strict=True) if v is not MISSING]
+        return join_values(explorer, [c for c, _ in bound], [v for _, v in bound])
     if any(v is MISSING for v in values):
         if type(obj).__name__ == "FactDict":
             return explorer.choice(list(zip(simple, values, strict=True)))
@@ -210,7 +247,9 @@ def _join_place(
     return join_values(explorer, simple, values)
 
 
-def _join_content(explorer: Explorer, obj: Any, base: Any, simple: list[Condition], values: list[Any]) -> Any:
+def _join_content(
+    explorer: Explorer, obj: Any, base: Any, simple: list[Condition], values: list[Any]
+) -> Any:
     if isinstance(obj, dict):
         if not explorer.may_be_absent(obj):
             return NOT_JOINED
@@ -225,7 +264,9 @@ def _join_content(explorer: Explorer, obj: Any, base: Any, simple: list[Conditio
     if isinstance(obj, list):
         if len({len(v) for v in values}) != 1:
             return explorer.join_lists(obj, base, simple, values)
-        items = [join_values(explorer, simple, list(column)) for column in zip(*values, strict=True)]
+        items = [
+            join_values(explorer, simple, list(column)) for column in zip(*values, strict=True)
+        ]
         return NOT_JOINED if any(i is NOT_JOINED for i in items) else items
     return NOT_JOINED
 
@@ -239,27 +280,41 @@ def join_values(explorer: Explorer, conditions: list[Condition], values: list[An
         return first
     if any(v is MISSING for v in values):
         return NOT_JOINED
-    if all(type(v) is tuple and len(v) == len(first) for v in values if type(first) is tuple) and type(first) is tuple:
+    if (
+        all(type(v) is tuple and len(v) == len(first) for v in values if type(first) is tuple)
+        and type(first) is tuple
+    ):
         columns = [join_values(explorer, conditions, list(c)) for c in zip(*values, strict=True)]
         return NOT_JOINED if any(c is NOT_JOINED for c in columns) else tuple(columns)
     if all(type(v) is dict for v in values):
         keys: dict[Any, None] = {}
         for value in values:
             keys.update(dict.fromkeys(value))
-        return {k: explorer.choice([(c, v.get(k, MISSING)) for c, v in zip(conditions, values, strict=True)]) for k in keys}
+        return {
+            k: explorer.choice(
+                [(c, v.get(k, MISSING)) for c, v in zip(conditions, values, strict=True)]
+            )
+            for k in keys
+        }
     if len(conditions) > 48 and not all(is_scalar(v) or isinstance(v, Unknown) for v in values):
         return NOT_JOINED
     return explorer.choice(list(zip(conditions, values, strict=True)))
 
 
-def _union(explorer: Explorer, base: list[Any], conditions: list[Condition], values: list[Any]) -> list[Any]:
+def _union(
+    explorer: Explorer, base: list[Any], conditions: list[Condition], values: list[Any]
+) -> list[Any]:
     """Entries that only some ends added carry the condition of those ends."""
     start = len(base)
     out = list(base)
     places: dict[Any, int] = {}
     for condition, value in zip(conditions, values, strict=True):
         for entry in value[start:]:
-            both = condition if entry.condition is None else explorer.space.both(entry.condition, condition)
+            both = (
+                condition
+                if entry.condition is None
+                else explorer.space.both(entry.condition, condition)
+            )
             key = entry.key()
             if key in places:
                 known = out[places[key]]
@@ -268,5 +323,3 @@ def _union(explorer: Explorer, base: list[Any], conditions: list[Condition], val
                 places[key] = len(out)
                 out.append(entry.under(both))
     return out
-
-

@@ -33,7 +33,12 @@ def is_tree_class(cls: Any) -> bool:
 def may_be_patched(cls: Any) -> bool:
     """Whether a class that the world made for one interpreter may be changed by the tree."""
     module = getattr(cls, "__module__", "")
-    return isinstance(module, str) and module.partition(".")[0] in ("transformers", "huggingface_hub", "logging", "torch")
+    return isinstance(module, str) and module.partition(".")[0] in (
+        "transformers",
+        "huggingface_hub",
+        "logging",
+        "torch",
+    )
 
 
 # -- formatting --------------------------------------------------------------------
@@ -97,7 +102,14 @@ def _pure(kind: type, name: str) -> Callable[..., Any]:
     def run(obj: Any, /, *args: Any, **kwargs: Any) -> Any:
         for value in args:
             if isinstance(value, Unknown):
-                return ASK[-1].apply(native, (obj, *args,), kwargs)
+                return ASK[-1].apply(
+                    native,
+                    (
+                        obj,
+                        *args,
+                    ),
+                    kwargs,
+                )
         return native(obj, *args, **kwargs)
 
     return run
@@ -123,11 +135,25 @@ def _sized(kind: type, name: str) -> Callable[..., Any]:
 
 def _join(obj: str, parts: Any) -> Any:
     if isinstance(parts, Unknown):
-        return ASK[-1].apply(str.join, (obj, parts,), {})
+        return ASK[-1].apply(
+            str.join,
+            (
+                obj,
+                parts,
+            ),
+            {},
+        )
     items = list(parts)
     found = find_unknown(items)
     if found is not None:
-        return ASK[-1].apply(str.join, (obj, items,), {})
+        return ASK[-1].apply(
+            str.join,
+            (
+                obj,
+                items,
+            ),
+            {},
+        )
     return obj.join(items)
 
 

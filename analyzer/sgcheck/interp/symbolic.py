@@ -22,6 +22,9 @@ from sgcheck.values.unknown import Operations, Unknown, find_unknown
 _MAX_CASES = 96
 _SCALARS = (str, int, float, bool, bytes, type(None), enum.Enum, complex)
 
+FALSY = (None, False, "")
+"""Values that are false; 0 and 0.0 equal False."""
+
 _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,
@@ -42,6 +45,12 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+def _is_open_number(value: Any) -> bool:
+    if isinstance(value, Unknown):
+        return not isinstance(value, Test | Choice) and not (isinstance(value, Symbol) and value.types and value.types != (int,))
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def is_scalar(value: Any) -> bool:
     """A value that is compared by what it is, not by which object it is."""
     return isinstance(value, _SCALARS)
@@ -58,7 +67,9 @@ def alike(left: Any, right: Any, depth: int = 6) -> bool:
     if is_scalar(left):
         return bool(left == right)
     if isinstance(left, list | tuple):
-        return len(left) == len(right) and all(alike(a, b, depth - 1) for a, b in zip(left, right, strict=True))
+        return len(left) == len(right) and all(
+            alike(a, b, depth - 1) for a, b in zip(left, right, strict=True)
+        )
     if isinstance(left, dict):
         return list(left) == list(right) and all(alike(left[k], right[k], depth - 1) for k in left)
     if isinstance(left, set | frozenset):
@@ -87,6 +98,7 @@ class SymbolicOperations(Operations):
         self.space = space if space is not None else Space()
         self.path: Condition = TRUE
         self._objects: dict[int, tuple[Any, int]] = {}
+        self._numbers: dict[Any, int] = {}
 
     # -- to be provided by the explorer ------------------------------------------------
 
@@ -107,19 +119,29 @@ class SymbolicOperations(Operations):
     # -- helpers -------------------------------------------------------------------
 
     def show(self, value: Any) -> str:
+        if isinstance(value, Test):
+            return f"test {self._number(value.condition)}"
+        if isinstance(value, Choice):
+            return f"choice {self._number(value)}"
         if isinstance(value, Unknown):
             return str(object.__getattribute__(value, "label"))
         if is_scalar(value):
             text = str(value) if isinstance(value, enum.Enum) else repr(value)
             return text if len(text) <= 80 else f"{text[:60]}…{zlib.crc32(text.encode()):08x}"
         if isinstance(value, list | tuple | set | frozenset) and len(value) <= 8:
-            inner = ", ".join(self.show(v) for v in (sorted(value, key=repr) if isinstance(value, set | frozenset) else value))
+            inner = ", ".join(
+                self.show(v)
+                for v in (sorted(value, key=repr) if isinstance(value, set | frozenset) else value)
+            )
             return f"({inner})"
         name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
         if isinstance(name, str):
             return name
-        known = self._objects.setdefault(id(value), (value, len(self._objects) + 1))
-        return f"{type(value).__name__}#{known[1]}"
+        return f"{type(value).__name__} {self._number(value)}"
+
+    def _number(self, value: Any) -> int:
+        """A number for an object; the same one whenever it is asked for."""
+        return self._objects.setdefault(id(value), (value, len(self._objects) + 1))[1]
 
     def opaque(self, reason: Reason, label: str) -> Unknown:
         return Unknown(reason, label)
@@ -165,22 +187,47 @@ class SymbolicOperations(Operations):
                     break
             else:
                 joined.append((condition, value))
+        if len(joined) > 1:
+            joined = self._collapse(joined)
         if len(joined) == 1:
             return joined[0][1]
         if joined and all(isinstance(v, bool | Test) for _, v in joined):
-            return self.test(self.space.any_of(self.space.both(c, self.condition_of(v)) for c, v in joined))
+            return self.test(
+                self.space.any_of(self.space.both(c, self.condition_of(v)) for c, v in joined)
+            )
         return Choice(tuple(joined))
+
+    def _collapse(self, cases: list[tuple[Condition, Any]]) -> list[tuple[Condition, Any]]:
+        """Numbers that depend on the model's facts in several ways become one open number.
+
+        Which formula gives it rarely matters; keeping every one would multiply with each step.
+        """
+        numbers = [(c, v) for c, v in cases if _is_open_number(v)]
+        if len(numbers) < 2 or not any(isinstance(v, Unknown) for _, v in numbers):
+            return cases
+        reason = next(_blame(v) for _, v in numbers if isinstance(v, Unknown))
+        key = tuple(sorted((self._number(c), self.show(v)) for c, v in numbers))
+        label = f"number {self._numbers.setdefault(key, len(self._numbers) + 1)} derived from the model"
+        kept = [(c, v) for c, v in cases if not _is_open_number(v)]
+        return [*kept, (self.space.any_of(c for c, _ in numbers), Unknown(reason, label))]
 
     def condition_of(self, value: Any) -> Condition:
         """The condition under which a value is true."""
         if isinstance(value, Test):
             return value.condition
         if isinstance(value, Choice):
-            return self.space.any_of(self.space.both(c, self.condition_of(v)) for c, v in self.cases(value))
+            return self.space.any_of(
+                self.space.both(c, self.condition_of(v)) for c, v in self.cases(value)
+            )
         if isinstance(value, Symbol):
             return self.symbol_truth(value)
+        if isinstance(value, Fact):
+            return value.sg_truth(self)
         if isinstance(value, Unknown):
-            return self.flag(value.label, value.reason)
+            variable = self.space.variable(value.label, None, _unanswerable(value.reason), "value")
+            if variable.domain is not None:
+                return self.space.among(variable, [v for v in variable.domain if v])
+            return self.space.negate(self.space.among(variable, FALSY))
         return TRUE if value else FALSE
 
     def symbol_truth(self, value: Symbol) -> Condition:
@@ -241,9 +288,13 @@ class SymbolicOperations(Operations):
     def identical(self, left: Any, right: Any) -> Condition:
         """The condition under which `left is right`."""
         if isinstance(left, Choice):
-            return self.space.any_of(self.space.both(c, self.identical(v, right)) for c, v in self.cases(left))
+            return self.space.any_of(
+                self.space.both(c, self.identical(v, right)) for c, v in self.cases(left)
+            )
         if isinstance(right, Choice):
-            return self.space.any_of(self.space.both(c, self.identical(left, v)) for c, v in self.cases(right))
+            return self.space.any_of(
+                self.space.both(c, self.identical(left, v)) for c, v in self.cases(right)
+            )
         if not isinstance(left, Unknown) and not isinstance(right, Unknown):
             return TRUE if left is right else FALSE
         other = right if isinstance(left, Unknown) else left
@@ -265,16 +316,23 @@ class SymbolicOperations(Operations):
         """The condition under which `left in right`."""
         space = self.space
         if isinstance(right, Choice):
-            return space.any_of(space.both(c, self.membership(left, v)) for c, v in self.cases(right))
+            return space.any_of(
+                space.both(c, self.membership(left, v)) for c, v in self.cases(right)
+            )
         if isinstance(right, Fact):
             return right.sg_contains(self, left)
         if isinstance(right, Unknown):
             return self.flag(f"{self.show(left)} in {self.show(right)}", right.reason)
         if isinstance(left, Choice):
-            return space.any_of(space.both(c, self.membership(v, right)) for c, v in self.cases(left))
+            return space.any_of(
+                space.both(c, self.membership(v, right)) for c, v in self.cases(left)
+            )
         if isinstance(right, dict):
             return self._key_present(left, right)
-        if isinstance(right, list | tuple | set | frozenset) or type(right).__name__ in ("dict_keys", "dict_values"):
+        if isinstance(right, list | tuple | set | frozenset) or type(right).__name__ in (
+            "dict_keys",
+            "dict_values",
+        ):
             items = list(right)
             if isinstance(left, Symbol) and all(is_scalar(i) for i in items):
                 return space.among(left.variable, items)
@@ -294,9 +352,13 @@ class SymbolicOperations(Operations):
                 return self.space.any_of(c for c, v in self.cases(value) if v is not MISSING)
             return TRUE
         keys = list(mapping)
-        present = self.space.any_of(
-            self.space.both(self.equal(key, k), self._key_present(k, mapping)) for k in keys
-        ) if any(isinstance(mapping[k], Choice) for k in keys) else None
+        present = (
+            self.space.any_of(
+                self.space.both(self.equal(key, k), self._key_present(k, mapping)) for k in keys
+            )
+            if any(isinstance(mapping[k], Choice) for k in keys)
+            else None
+        )
         if present is not None:
             return present
         if isinstance(key, Symbol) and all(is_scalar(k) for k in keys):
@@ -310,7 +372,9 @@ class SymbolicOperations(Operations):
             matching = [v for v in known if isinstance(v, str) and predicate(v)]
             rest = self.space.negate(self.space.among(value.variable, known))
             other = self.flag(f"{value.label} (another one) {text}", value.reason)
-            return self.space.either(self.space.among(value.variable, matching), self.space.both(rest, other))
+            return self.space.either(
+                self.space.among(value.variable, matching), self.space.both(rest, other)
+            )
         return self.flag(f"{self.show(value)} {text}", value.reason)
 
     # -- operators -----------------------------------------------------------------
@@ -341,16 +405,27 @@ class SymbolicOperations(Operations):
     def _text(self, op: str, left: Any, right: Any) -> Any:
         if op == "f-string":
             parts = [p if isinstance(p, str) else self.show(p[0]) for p in left]
-            unknown = next(u for p in left if not isinstance(p, str) and (u := find_unknown(p[0])) is not None)
+            unknown = next(
+                u for p in left if not isinstance(p, str) and (u := find_unknown(p[0])) is not None
+            )
             return Unknown(_blame(unknown), "".join(parts))
         return Unknown(_blame(right), f"{left} {self.show(right)}")
 
     def unary(self, op: str, value: Unknown) -> Any:
         if op == "not":
             return self.test(self.space.negate(self.condition_of(value)))
-        natives: dict[str, Callable[[Any], Any]] = {"-": lambda a: -a, "+": lambda a: +a, "~": lambda a: ~a, "abs": abs}
+        natives: dict[str, Callable[[Any], Any]] = {
+            "-": lambda a: -a,
+            "+": lambda a: +a,
+            "~": lambda a: ~a,
+            "abs": abs,
+        }
         mapped = self.map(natives[op], [value])
-        return mapped if mapped is not NotImplemented else Unknown(_blame(value), f"{op}{self.show(value)}")
+        return (
+            mapped
+            if mapped is not NotImplemented
+            else Unknown(_blame(value), f"{op}{self.show(value)}")
+        )
 
     def map(self, function: Callable[..., Any], args: Sequence[Any]) -> Any:
         """A pure function over choices, case by case; NotImplemented where that is not possible."""
@@ -403,23 +478,40 @@ class SymbolicOperations(Operations):
             return value.sg_read(self, name)
         return Unknown(_blame(value), f"{self.show(value)}.{name}")
 
-    def method(self, value: Unknown, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def method(
+        self, value: Unknown, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         from sgcheck.interp import guards
 
         if isinstance(value, Choice):
             cases = self.cases(value)
             if all(isinstance(v, str | int | float | bytes | tuple | type(None)) for _, v in cases):
-                mapped = self.map(lambda v, *a: guards.method(v, name, *a, **kwargs), [value, *args])
+                mapped = self.map(
+                    lambda v, *a: guards.method(v, name, *a, **kwargs), [value, *args]
+                )
                 if mapped is not NotImplemented:
                     return mapped
             return self.split(lambda: guards.method(self.concrete(value), name, *args, **kwargs))
         if isinstance(value, Fact):
             return value.sg_method(self, name, args, kwargs)
-        if isinstance(value, Symbol) and name in ("startswith", "endswith") and len(args) == 1 and find_unknown(args) is None:
-            text = f"{name[:-1]}s with {args[0]!r}" if name == "startswith" else f"ends with {args[0]!r}"
+        if (
+            isinstance(value, Symbol)
+            and name in ("startswith", "endswith")
+            and len(args) == 1
+            and find_unknown(args) is None
+        ):
+            text = (
+                f"{name[:-1]}s with {args[0]!r}"
+                if name == "startswith"
+                else f"ends with {args[0]!r}"
+            )
             text = f"starts with {args[0]!r}" if name == "startswith" else text
-            return self.test(self._predicate(value, text, lambda v: bool(getattr(v, name)(args[0]))))
-        shown = ", ".join([*(self.show(a) for a in args), *(f"{k}={self.show(v)}" for k, v in kwargs.items())])
+            return self.test(
+                self._predicate(value, text, lambda v: bool(getattr(v, name)(args[0])))
+            )
+        shown = ", ".join(
+            [*(self.show(a) for a in args), *(f"{k}={self.show(v)}" for k, v in kwargs.items())]
+        )
         return Unknown(_blame(value), f"{self.show(value)}.{name}({shown})")
 
     def set_attribute(self, value: Unknown, name: str, new: Any) -> None:
@@ -437,7 +529,9 @@ class SymbolicOperations(Operations):
 
         if isinstance(value, Choice):
             return self.split(lambda: guards.call(self.concrete(value), *args, **kwargs))
-        shown = ", ".join([*(self.show(a) for a in args), *(f"{k}={self.show(v)}" for k, v in kwargs.items())])
+        shown = ", ".join(
+            [*(self.show(a) for a in args), *(f"{k}={self.show(v)}" for k, v in kwargs.items())]
+        )
         return Unknown(_blame(value), f"{self.show(value)}({shown})")
 
     def apply(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -452,7 +546,9 @@ class SymbolicOperations(Operations):
                 return mapped
         unknown = find_unknown([args, kwargs], 6)
         assert unknown is not None
-        shown = ", ".join([*(self.show(a) for a in args), *(f"{k}={self.show(v)}" for k, v in kwargs.items())])
+        shown = ", ".join(
+            [*(self.show(a) for a in args), *(f"{k}={self.show(v)}" for k, v in kwargs.items())]
+        )
         return Unknown(_blame(unknown), f"{getattr(func, '__name__', 'call')}({shown})")
 
     def item(self, value: Any, key: Any) -> Any:
@@ -486,7 +582,13 @@ class SymbolicOperations(Operations):
             rest = self.space.both(rest, self.space.negate(condition))
         if rest is not FALSE:
             cases.append((rest, default))
-        return self.choice([(c, default if v is MISSING else v) for c, v in cases if self.space.both(self.path, c) is not FALSE])
+        return self.choice(
+            [
+                (c, default if v is MISSING else v)
+                for c, v in cases
+                if self.space.both(self.path, c) is not FALSE
+            ]
+        )
 
     # -- dictionaries whose keys may be absent ---------------------------------------------
 
@@ -507,7 +609,11 @@ class SymbolicOperations(Operations):
         return self.choice([(c, below if v is MISSING else v) for c, v in self.cases(value)])
 
     def _maybe(self, mapping: dict[Any, Any]) -> list[Any]:
-        return [k for k, v in mapping.items() if type(v) is Choice and any(w is MISSING for _, w in self.cases(v))]
+        return [
+            k
+            for k, v in mapping.items()
+            if type(v) is Choice and any(w is MISSING for _, w in self.cases(v))
+        ]
 
     def settle(self, mapping: dict[Any, Any]) -> None:
         for key in self._maybe(mapping):
@@ -517,7 +623,9 @@ class SymbolicOperations(Operations):
             if RUNTIME.journal is not None:
                 RUNTIME.journal.container(mapping)
             if present:
-                mapping[key] = self.choice([(c, v) for c, v in self.cases(value) if v is not MISSING])
+                mapping[key] = self.choice(
+                    [(c, v) for c, v in self.cases(value) if v is not MISSING]
+                )
             else:
                 del mapping[key]
 
@@ -541,7 +649,11 @@ class SymbolicOperations(Operations):
             return self.concrete(found) if isinstance(found, Unknown) else found
         if isinstance(value, Symbol) and value.variable.domain is not None:
             options = sorted(value.variable.domain, key=repr)
-            feasible = [v for v in options if self.space.both(self.path, self.space.among(value.variable, [v])) is not FALSE]
+            feasible = [
+                v
+                for v in options
+                if self.space.both(self.path, self.space.among(value.variable, [v])) is not FALSE
+            ]
             return feasible[self.choose([self.space.among(value.variable, [v]) for v in feasible])]
         raise Escape(value.reason)
 
@@ -611,7 +723,9 @@ def _apply_hasattr(ops: SymbolicOperations, obj: Any, name: Any) -> Any:
     return NotImplemented
 
 
-def _apply_get(ops: SymbolicOperations, mapping: dict[Any, Any], key: Any, default: Any = None) -> Any:
+def _apply_get(
+    ops: SymbolicOperations, mapping: dict[Any, Any], key: Any, default: Any = None
+) -> Any:
     return ops.lookup(mapping, key, default) if isinstance(key, Unknown) else NotImplemented
 
 

@@ -68,10 +68,15 @@ def resolution(
 
 class _Builder:
     def __init__(
-        self, predictor: Predictor, space: Space, trace: Trace | None, defaults: Mapping[str, Any], explored: Explored
+        self,
+        predictor: Predictor,
+        space: Space,
+        trace: Trace | None,
+        defaults: Mapping[str, Any],
+        explored: Explored,
     ) -> None:
         self.tree = predictor.tree
-        self.code = predictor.code
+        self.conditions_of = predictor.conditions
         self.space = space
         self.defaults = defaults
         self.trace = trace
@@ -92,7 +97,7 @@ class _Builder:
     def conditions(self, file: str | None, line: int | None) -> tuple[str, ...]:
         if file is None or line is None:
             return ()
-        return self.code.conditions(file).at(line)
+        return self.conditions_of(file).at(line)
 
     def words(self, condition: Condition) -> str:
         return wording.text(self.space.assume(condition, self.started))
@@ -104,10 +109,16 @@ class _Builder:
         out: dict[Any, Any] = {}
         for (condition, _), entries in zip(self.explored.ends, lists, strict=True):
             for entry in entries:
-                both = condition if entry.condition is None else self.space.both(condition, entry.condition)
+                both = (
+                    condition
+                    if entry.condition is None
+                    else self.space.both(condition, entry.condition)
+                )
                 key = entry.key()
                 known = out.get(key)
-                out[key] = entry.under(both if known is None else self.space.either(known.condition, both))
+                out[key] = entry.under(
+                    both if known is None else self.space.either(known.condition, both)
+                )
         return list(out.values())
 
     def _when(self, condition: Condition | None) -> str | None:
@@ -127,13 +138,24 @@ class _Builder:
             case = self._loss(loss)
             if case is None:
                 continue
-            key = (case.status, case.error and (case.error.type, case.error.file, case.error.line, case.error.message), case.reason)
+            key = (
+                case.status,
+                case.error
+                and (case.error.type, case.error.file, case.error.line, case.error.message),
+                case.reason,
+            )
             known = grouped.get(key)
-            condition = loss.condition if known is None else self.space.either(known[0], loss.condition)
+            condition = (
+                loss.condition if known is None else self.space.either(known[0], loss.condition)
+            )
             grouped[key] = (condition, case)
         losses = list(grouped.values())
         if not losses:
-            return Outcome("ok") if self.explored.ends else Outcome("unknown", reason=Reason("no-path"))
+            return (
+                Outcome("ok")
+                if self.explored.ends
+                else Outcome("unknown", reason=Reason("no-path"))
+            )
         if not self.explored.ends and len(losses) == 1:
             case = losses[0][1]
             return Outcome(case.status, case.error, reason=case.reason)
@@ -150,7 +172,11 @@ class _Builder:
     def _loss(self, loss: Loss) -> OutcomeCase | None:
         info = loss.info
         if isinstance(info, Failure):
-            status = "cli_error" if isinstance(loss.error, ParserRefused | ParserLeft | argparse.ArgumentError) else "startup_error"
+            status = (
+                "cli_error"
+                if isinstance(loss.error, ParserRefused | ParserLeft | argparse.ArgumentError)
+                else "startup_error"
+            )
             return OutcomeCase("", status, self.error(info))  # type: ignore[arg-type]
         reason = info if isinstance(info, Reason) else loss.reason or Reason("engine")
         if reason.code == "impossible":
@@ -193,7 +219,12 @@ class _Builder:
         answer = expand(self.space, self.value(name), self.started)
         because = self.because(name, user_set, user_value, shown_default)
         base = FieldAnswer(
-            name, "decided", user_value=user_value, user_set=user_set, default=shown_default, because=because
+            name,
+            "decided",
+            user_value=user_value,
+            user_set=user_set,
+            default=shown_default,
+            because=because,
         )
         if answer.reason is not None:
             return dataclasses.replace(base, status="unknown", reason=answer.reason)
@@ -202,7 +233,9 @@ class _Builder:
         cases = tuple(Case(self.words(condition), value) for condition, value in answer.cases)
         return dataclasses.replace(base, status="conditional", cases=cases)
 
-    def because(self, name: str, user_set: bool, user_value: JsonValue, default: JsonValue) -> tuple[Because, ...]:
+    def because(
+        self, name: str, user_set: bool, user_value: JsonValue, default: JsonValue
+    ) -> tuple[Because, ...]:
         if self.trace is None:
             return ()
         steps: list[Because] = []
@@ -211,7 +244,11 @@ class _Builder:
             when = self._when(event.condition)
             if when is None:
                 continue
-            mine = self.started if event.condition is None else self.space.both(event.condition, self.started)
+            mine = (
+                self.started
+                if event.condition is None
+                else self.space.both(event.condition, self.started)
+            )
             final = self.space.either(covered, mine) is not covered
             covered = self.space.either(covered, mine)
             steps.append(
@@ -228,7 +265,11 @@ class _Builder:
                 )
             )
         final = self.space.either(covered, self.started) is not covered
-        steps.append(Because("flag", user_value, effective=final) if user_set else Because("default", default, effective=final))
+        steps.append(
+            Because("flag", user_value, effective=final)
+            if user_set
+            else Because("default", default, effective=final)
+        )
         return tuple(reversed(steps))
 
     def shown(self, value: Any, given: Condition) -> JsonValue:
@@ -252,7 +293,10 @@ class _Builder:
 
     def environment(self, before: Mapping[str, str]) -> dict[str, JsonValue]:
         """What resolution set, changed or (None) removed; a list of cases where paths differ."""
-        names = sorted({n for _, s in self.explored.ends for n in s.environment} | set(before if self.explored.ends else ()))
+        names = sorted(
+            {n for _, s in self.explored.ends for n in s.environment}
+            | set(before if self.explored.ends else ())
+        )
         out: dict[str, JsonValue] = {}
         for name in names:
             cases = tuple((c, _absent(s.environment.get(name))) for c, s in self.explored.ends)

@@ -20,7 +20,11 @@ _MAIN: dict[str, tuple[str, ...]] = {
 }
 _DRAFT: dict[str, tuple[str, ...]] = {
     "moe_runner": ("speculative_moe_runner_backend", "moe_runner_backend"),
-    "attention": ("speculative_draft_attention_backend", "decode_attention_backend", "attention_backend"),
+    "attention": (
+        "speculative_draft_attention_backend",
+        "decode_attention_backend",
+        "attention_backend",
+    ),
     "quantization": ("speculative_draft_model_quantization", "quantization"),
 }
 
@@ -34,7 +38,9 @@ def backends(fields: Mapping[str, FieldAnswer]) -> dict[str, dict[str, FieldAnsw
     return out
 
 
-def _pick(fields: Mapping[str, FieldAnswer], wanted: Mapping[str, tuple[str, ...]]) -> dict[str, FieldAnswer]:
+def _pick(
+    fields: Mapping[str, FieldAnswer], wanted: Mapping[str, tuple[str, ...]]
+) -> dict[str, FieldAnswer]:
     out: dict[str, FieldAnswer] = {}
     for operation, names in wanted.items():
         for name in names:

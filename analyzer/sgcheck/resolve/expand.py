@@ -108,7 +108,10 @@ def _known(space: Space, value: Any, path: Condition, depth: int = 0) -> Any:
     if isinstance(value, list | tuple):
         return [_known(space, item, path, depth + 1) for item in value]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: _known(space, getattr(value, f.name, None), path, depth + 1) for f in dataclasses.fields(value)}
+        return {
+            f.name: _known(space, getattr(value, f.name, None), path, depth + 1)
+            for f in dataclasses.fields(value)
+        }
     names = getattr(type(value), "__struct_fields__", None)
     if names is not None:
         return {n: _known(space, getattr(value, n, None), path, depth + 1) for n in names}

@@ -47,7 +47,9 @@ def describe(error: BaseException) -> Any:
     return failure_of(error)
 
 
-def explore(explorer: Explorer, module: Any, argv: list[str], trace: Trace | None, world: World) -> Explored:
+def explore(
+    explorer: Explorer, module: Any, argv: list[str], trace: Trace | None, world: World
+) -> Explored:
     """Parse, resolve and check, on every path. Call inside a session."""
     ArgumentParser.taken = []
     if trace is not None:

@@ -69,8 +69,12 @@ def named_files(argv: Sequence[str], flags: Sequence[str] = ("--config",)) -> di
         try:
             data = Path(text).read_bytes()
         except OSError as error:
-            raise UsageError(f"{name} {text}: {error.strerror or error}; give a file that can be read.") from None
+            raise UsageError(
+                f"{name} {text}: {error.strerror or error}; give a file that can be read."
+            ) from None
         if len(data) > 5_000_000:
-            raise UsageError(f"{name} {text}: {len(data)} bytes are too many for a configuration file.")
+            raise UsageError(
+                f"{name} {text}: {len(data)} bytes are too many for a configuration file."
+            )
         found[text] = data
     return found

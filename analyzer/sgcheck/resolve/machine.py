@@ -26,10 +26,21 @@ class Machine:
     """One target with one set of packages. What module bodies read of the environment is fixed."""
 
     def __init__(
-        self, code: CodeCache, target: TargetSpec, packages: Packages, env: Mapping[str, str | None], pins: Mapping[str, str]
+        self,
+        code: CodeCache,
+        target: TargetSpec,
+        packages: Packages,
+        env: Mapping[str, str | None],
+        pins: Mapping[str, str],
     ) -> None:
         self.env = launch_environment(env)
-        self.world = World(target, packages, self.env, torch_version=pins.get("torch", ""), transformers=self._transformers)
+        self.world = World(
+            target,
+            packages,
+            self.env,
+            torch_version=pins.get("torch", ""),
+            transformers=self._transformers,
+        )
         self._pins = pins
         self.world.environ.recording = False
         self.interpreter = Interpreter(code, self.world)
@@ -57,7 +68,9 @@ class Machine:
             get_logger=logging.getLogger,
             remote_code=self._remote_code,
         )
-        unknown_transformers.install(modules["transformers"], world.files, self._pins.get("transformers", ""))
+        unknown_transformers.install(
+            modules["transformers"], world.files, self._pins.get("transformers", "")
+        )
         return modules
 
     def _remote_code(self, folder: str, file: str, name: str) -> type:
@@ -68,7 +81,9 @@ class Machine:
             source = None
         if source is None:
             raise Escape(Reason(f"not-modelled(remote-code {file}:{name})", detail=folder))
-        module = self.interpreter.loader.run_source(f"transformers_modules.{file.removesuffix('.py')}", file, source)
+        module = self.interpreter.loader.run_source(
+            f"transformers_modules.{file.removesuffix('.py')}", file, source
+        )
         found: type = getattr(module, name)
         return found
 

@@ -38,7 +38,10 @@ def plain(value: Any, depth: int = 0) -> JsonValue:
     if isinstance(value, set | frozenset):
         return sorted((plain(v, depth + 1) for v in value), key=str)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: plain(getattr(value, f.name, None), depth + 1) for f in dataclasses.fields(value)}
+        return {
+            f.name: plain(getattr(value, f.name, None), depth + 1)
+            for f in dataclasses.fields(value)
+        }
     names = getattr(type(value), "__struct_fields__", None)
     if names is not None:
         return {n: plain(getattr(value, n, None), depth + 1) for n in names}

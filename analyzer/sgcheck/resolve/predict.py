@@ -27,6 +27,7 @@ from sgcheck.resolve.run import (
 from sgcheck.resolve.trace import Trace
 from sgcheck.source.tree import SERVER_ARGS, Tree
 from sgcheck.syntax.cache import CodeCache
+from sgcheck.syntax.conditions import Conditions
 from sgcheck.values.condition import TRUE, Space
 from sgcheck.values.signals import EngineSignal
 
@@ -47,14 +48,30 @@ class Predictor:
     `packages` changes the assumed installation: name to version, True (present) or False (absent).
     """
 
-    def __init__(self, tree: Tree, *, packages: Mapping[str, str | bool] | None = None, cache: Path | None = None, eager: bool = False) -> None:
+    def __init__(
+        self,
+        tree: Tree,
+        *,
+        packages: Mapping[str, str | bool] | None = None,
+        cache: Path | None = None,
+        eager: bool = False,
+    ) -> None:
         self.tree = tree
         if not tree.exists(SERVER_ARGS):
-            raise NothingToAnalyse(f"{tree.origin} {tree.version} has no {SERVER_ARGS}: nothing to analyse.")
-        self.code = CodeCache(tree, cache if cache is not None else _cache_folder(), eager=eager)
+            raise NothingToAnalyse(
+                f"{tree.origin} {tree.version} has no {SERVER_ARGS}: nothing to analyse."
+            )
+        folder = cache if cache is not None else _cache_folder()
+        self.code = CodeCache(tree, folder, eager=eager)
+        self.branching_code = CodeCache(tree, folder, eager=eager, branching=True)
         self.info = TreeInfo(tree.version, tree.origin, tree.digest, tree.ref)
         self._profile = _profile(tree, packages or {})
         self._machines: list[tuple[Any, Machine]] = []
+
+    def conditions(self, path: str) -> Conditions:
+        """The conditions of a file's lines, from whichever code has been translated."""
+        found = self.code.conditions(path)
+        return found if found.by_line else self.branching_code.conditions(path)
 
     # -- predicting ----------------------------------------------------------------
 
@@ -62,33 +79,36 @@ class Predictor:
         """Predict one launch. Never raises for what the tree does; UsageError for a bad launch."""
         if not launch.target.modelled:
             return self._unmodelled(launch)
-        machine = self._machine(launch)
         argv = launch_argv(launch)
-        interpreter = machine.interpreter
-        with interpreter.running(OpaqueOperations(), seconds=SECONDS, steps=STEPS):
-            try:
-                module = interpreter.module(SERVER_ARGS_MODULE)
-            except EngineSignal as signal:
-                reason = with_place(getattr(signal, "reason", Reason("engine")), signal.__traceback__)
-                return self._nothing(launch, reason)
-            except Exception as error:
-                return self._unimportable(launch, error)
-            fields = record_fields(module.ServerArgs)
         unknown = unknown_models(launch, argv)
         result = None
         if not unknown:
-            result = self._known(machine, launch, argv, module, fields, trace)
+            result = self._known(launch, argv, trace)
         if result is None or result.outcome.status == "unknown":
-            explored = self._explored(machine, launch, argv, module, fields, trace, unknown)
-            result = explored
-        self._settle(machine, launch)
+            result = self._explored(launch, argv, trace, unknown)
+        self._settle()
         return result
 
-    def _known(
-        self, machine: Machine, launch: Launch, argv: list[str], module: Any, fields: dict[str, Any], trace: bool
-    ) -> Resolution:
+    def _entry(self, machine: Machine) -> Any:
+        """The module of `ServerArgs`, or the reason (or error) why it cannot be had."""
+        with machine.interpreter.running(OpaqueOperations(), seconds=SECONDS, steps=STEPS):
+            try:
+                return machine.interpreter.module(SERVER_ARGS_MODULE)
+            except EngineSignal as signal:
+                return with_place(getattr(signal, "reason", Reason("engine")), signal.__traceback__)
+            except Exception as error:
+                failure = failure_of(error)
+                text = f"{failure.type}: {failure.message}"
+                return Reason("tree-not-importable", failure.file, failure.line, text)
+
+    def _known(self, launch: Launch, argv: list[str], trace: bool) -> Resolution:
         """The fast way: run once; nothing may have to be decided."""
+        machine = self._machine(launch)
+        module = self._entry(machine)
+        if isinstance(module, Reason):
+            return self._nothing(launch, module)
         world = machine.world
+        fields = record_fields(module.ServerArgs)
         recorder = Trace(frozenset(fields)) if trace else None
         kept = Snapshot()
 
@@ -98,34 +118,42 @@ class Predictor:
             kept.records = list(world.log.records)
             kept.environment = dict(world.environ.content)
 
-        with machine.interpreter.running(OpaqueOperations(), seconds=SECONDS, steps=STEPS), machine.interpreter.session():
+        with (
+            machine.interpreter.running(OpaqueOperations(), seconds=SECONDS, steps=STEPS),
+            machine.interpreter.session(),
+        ):
             before = machine.env_for(launch)
             world.enter(launch, before, argv)
             run = run_launch(module, argv, recorder, keep)
             ends = [(TRUE, kept)] if run.status == "ok" else []
-            losses = [] if run.status == "ok" else [Loss(TRUE, run.error, run.reason, run.failure or run.reason)]
+            losses = (
+                []
+                if run.status == "ok"
+                else [Loss(TRUE, run.error, run.reason, run.failure or run.reason)]
+            )
             return answers.resolution(
                 self, launch, argv, Explored(ends, losses), Space(), fields, recorder, before
             )
 
     def _explored(
-        self,
-        machine: Machine,
-        launch: Launch,
-        argv: list[str],
-        module: Any,
-        fields: dict[str, Any],
-        trace: bool,
-        unknown: dict[str, str],
+        self, launch: Launch, argv: list[str], trace: bool, unknown: dict[str, str]
     ) -> Resolution:
         """Every path of a launch in which something is not known."""
+        machine = self._machine(launch, branching=True)
+        module = self._entry(machine)
+        if isinstance(module, Reason):
+            return self._nothing(launch, module)
         world = machine.world
+        fields = record_fields(module.ServerArgs)
         recorder = Trace(frozenset(fields)) if trace else None
         explorer = Explorer(describe)
-        with machine.interpreter.running(explorer, seconds=SECONDS, steps=STEPS), machine.interpreter.session():
+        with (
+            machine.interpreter.running(explorer, seconds=SECONDS, steps=STEPS),
+            machine.interpreter.session(),
+        ):
             before = machine.env_for(launch)
             world.enter(launch, before, argv)
-            world.forget_models(unknown, self.code.live_code())
+            world.forget_models(unknown, self.branching_code.live_code())
             try:
                 explored = explore(explorer, module, argv, recorder, world)
                 return answers.resolution(
@@ -134,23 +162,22 @@ class Predictor:
             finally:
                 world.forget_models({}, ())
 
-    def _unimportable(self, launch: Launch, error: Exception) -> Resolution:
-        failure = failure_of(error)
-        reason = Reason("tree-not-importable", failure.file, failure.line, f"{failure.type}: {failure.message}")
-        return self._nothing(launch, reason)
-
-    def _settle(self, machine: Machine, launch: Launch) -> None:
-        """Save new code; forget a machine whose modules have read what only this launch says."""
+    def _settle(self) -> None:
+        """Save code that was translated for this launch."""
         self.code.save()
+        self.branching_code.save()
 
-    def _machine(self, launch: Launch) -> Machine:
-        key = (launch.target,)
+    def _machine(self, launch: Launch, *, branching: bool = False) -> Machine:
+        key = (launch.target, branching)
         for index, (known, machine) in enumerate(self._machines):
             if known == key and machine.fits(launch.env):
                 self._machines.append(self._machines.pop(index))
                 return machine
         pins = {name: self._profile.version(name) or "" for name in ("torch", "transformers")}
-        machine = Machine(self.code, launch.target, self._profile.for_cuda(launch.target.cuda), launch.env, pins)
+        code = self.branching_code if branching else self.code
+        machine = Machine(
+            code, launch.target, self._profile.for_cuda(launch.target.cuda), launch.env, pins
+        )
         self._machines.append((key, machine))
         if len(self._machines) > KEPT_MACHINES:
             del self._machines[0]
@@ -162,7 +189,11 @@ class Predictor:
 
     def _nothing(self, launch: Launch, reason: Reason) -> Resolution:
         return Resolution(
-            self.info, launch.target.to_target(), launch.model.info(), tuple(launch.argv), Outcome("unknown", reason=reason)
+            self.info,
+            launch.target.to_target(),
+            launch.model.info(),
+            tuple(launch.argv),
+            Outcome("unknown", reason=reason),
         )
 
 

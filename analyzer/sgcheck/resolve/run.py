@@ -16,7 +16,7 @@ import msgspec
 
 from sgcheck.resolve.resolution import Reason
 from sgcheck.resolve.trace import Trace
-from sgcheck.syntax.names import PREFIX, guard
+from sgcheck.syntax.names import PREFIX, guard, source_name
 from sgcheck.values.signals import EngineSignal
 from sgcheck.values.unknown import Unknown, find_unknown
 from sgcheck.world.packages_ import struct_fields
@@ -79,7 +79,7 @@ def innermost(trace: TracebackType | None) -> tuple[str | None, int | None, str 
         space = trace.tb_frame.f_globals.get("__builtins__")
         if isinstance(space, dict) and guard("c") in space and not code.co_filename.startswith("<"):
             added = code.co_name == "<lambda>" and code.co_varnames[:1] == (PREFIX,)
-            function = found[2] if added else code.co_qualname
+            function = found[2] if added else source_name(code.co_qualname)
             found = (code.co_filename, trace.tb_lineno, function)
         trace = trace.tb_next
     return found
@@ -107,7 +107,12 @@ def with_place(reason: Reason, trace: TracebackType | None) -> Reason:
     return dataclasses.replace(reason, file=file, line=line)
 
 
-def run_launch(module: Any, argv: list[str], trace: Trace | None, after: Callable[[Any, Run], None] | None = None) -> Run:
+def run_launch(
+    module: Any,
+    argv: list[str],
+    trace: Trace | None,
+    after: Callable[[Any, Run], None] | None = None,
+) -> Run:
     """Parse, resolve and check. `after` sees the record between resolution and check."""
     run = Run("ok")
     ArgumentParser.taken = []
@@ -127,7 +132,10 @@ def run_launch(module: Any, argv: list[str], trace: Trace | None, after: Callabl
             record.check_server_args()
     except ParserRefused as refusal:
         run.error = refusal
-        run.status, run.failure = "cli_error", Failure("SystemExit", refusal.message, None, None, None)
+        run.status, run.failure = (
+            "cli_error",
+            Failure("SystemExit", refusal.message, None, None, None),
+        )
     except ParserLeft as left:
         run.error = left
         message = "the command line asks for help or a version: no server starts"
@@ -139,7 +147,10 @@ def run_launch(module: Any, argv: list[str], trace: Trace | None, after: Callabl
         run.status = "unknown"
         run.reason = with_place(getattr(signal, "reason", Reason("engine")), signal.__traceback__)
     except RecursionError as error:
-        run.status, run.reason = "unknown", with_place(Reason("limit(recursion)"), error.__traceback__)
+        run.status, run.reason = (
+            "unknown",
+            with_place(Reason("limit(recursion)"), error.__traceback__),
+        )
     except MemoryError as error:
         run.status, run.reason = "unknown", with_place(Reason("limit(memory)"), error.__traceback__)
     except (Exception, SystemExit) as error:

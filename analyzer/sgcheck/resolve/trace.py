@@ -16,6 +16,7 @@ from typing import Any
 from sgcheck.interp.merge import JoinedList
 from sgcheck.interp.runtime import RUNTIME as R
 from sgcheck.interp.symbolic import alike
+from sgcheck.syntax.names import source_name
 
 
 @dataclass(slots=True)
@@ -36,7 +37,9 @@ class Event:
 
     def under(self, condition: Any) -> Event:
         """The same event under another condition."""
-        return Event(self.kind, self.field, self.value, self.file, self.line, self.function, condition)
+        return Event(
+            self.kind, self.field, self.value, self.file, self.line, self.function, condition
+        )
 
 
 class _KeyOf:
@@ -89,14 +92,23 @@ class Trace:
         if name not in self.fields:
             return
         code = frame.f_code
-        file, line, function = code.co_filename, frame.f_lineno, code.co_qualname
+        file, line, function = code.co_filename, frame.f_lineno, source_name(code.co_qualname)
         origin = self._origin(name, value)
         last = self.events[-1] if self.events else None
-        if last is not None and last.kind == "declared" and last.field == name and last.value is value:
+        if (
+            last is not None
+            and last.kind == "declared"
+            and last.field == name
+            and last.value is value
+        ):
             return
         if origin is not None and origin[:2] != (file, line):
             previous = next((e for e in reversed(self.events) if e.field == name), None)
-            if previous is not None and (previous.file, previous.line) == origin[:2] and previous.value is value:
+            if (
+                previous is not None
+                and (previous.file, previous.line) == origin[:2]
+                and previous.value is value
+            ):
                 return
             self._add("declared", name, value, *origin)
             return
@@ -109,7 +121,11 @@ class Trace:
             return
         code = frame.f_code
         for field, value in kwargs.items():
-            file, line, name = self._origin(field, value) or (code.co_filename, frame.f_lineno, code.co_qualname)
+            file, line, name = self._origin(field, value) or (
+                code.co_filename,
+                frame.f_lineno,
+                source_name(code.co_qualname),
+            )
             self._add("declared", field, value, file, line, name)
 
     def on_display(self, display: dict[str, Any], frame: FrameType) -> None:
@@ -118,7 +134,9 @@ class Trace:
             if key in self.fields:
                 code = frame.f_code
                 known = self._displays.setdefault(key, [])
-                known.append((value, code.co_filename, frame.f_lineno, code.co_qualname))
+                known.append(
+                    (value, code.co_filename, frame.f_lineno, source_name(code.co_qualname))
+                )
                 if len(known) > _KEPT_DISPLAYS:
                     del known[0]
 
@@ -131,4 +149,6 @@ class Trace:
 
 def accepts_any_keyword(function: Any) -> bool:
     """Whether a function of the tree takes `**fields`."""
-    return isinstance(function, FunctionType) and bool(function.__code__.co_flags & inspect.CO_VARKEYWORDS)
+    return isinstance(function, FunctionType) and bool(
+        function.__code__.co_flags & inspect.CO_VARKEYWORDS
+    )

@@ -20,11 +20,19 @@ def word(value: Any) -> str:
 def clause(variable: Variable, values: ValueSet) -> str:
     """What one step of a path says."""
     name = variable.name
-    if variable.domain == frozenset((True, False)) or values.values <= {True, False} and variable.kind == "flag":
+    if (
+        variable.domain == frozenset((True, False))
+        or values.values <= {True, False}
+        and variable.kind == "flag"
+    ):
         return name if True in values else f"not ({name})"
     listed = sorted(word(v) for v in values.values)
     if values.others:
-        return f"{name} is not {listed[0]}" if len(listed) == 1 else f"{name} is none of {', '.join(listed)}"
+        return (
+            f"{name} is not {listed[0]}"
+            if len(listed) == 1
+            else f"{name} is none of {', '.join(listed)}"
+        )
     return f"{name} is {listed[0]}" if len(listed) == 1 else f"{name} is one of {', '.join(listed)}"
 
 

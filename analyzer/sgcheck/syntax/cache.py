@@ -49,9 +49,12 @@ class ModuleFile:
 class CodeCache:
     """Code and conditions of one tree's modules."""
 
-    def __init__(self, tree: Source, folder: Path | None, *, eager: bool = False) -> None:
+    def __init__(
+        self, tree: Source, folder: Path | None, *, eager: bool = False, branching: bool = False
+    ) -> None:
         self.tree = tree
         self.eager = eager
+        self.branching = branching
         self._root = "sglang"
         self._files: dict[str, tuple[str | None, bool] | None] = {}
         self._code: dict[str, bytes] = {}
@@ -64,7 +67,7 @@ class CodeCache:
         self._load()
 
     def _pack_name(self) -> str:
-        tag = f"{_FORMAT}-{translate.VERSION}-{sys.implementation.cache_tag}-{sys.hexversion:x}-{self.eager:d}"
+        tag = f"{_FORMAT}-{translate.VERSION}-{sys.implementation.cache_tag}-{sys.hexversion:x}-{self.eager:d}{self.branching:d}"
         return hashlib.sha256(f"{tag}-{self.tree.digest}".encode()).hexdigest()[:32] + ".pack"
 
     def _load(self) -> None:
@@ -133,8 +136,17 @@ class CodeCache:
             source = self.tree.read(file.path)
             parsed = ast.parse(source, filename=file.path)
             conditions = conditions_of(parsed, source)
-            module = translate.Translator(name, file.is_package, eager=self.eager).module(parsed)
-            code = compile(module, file.path, "exec", dont_inherit=True, optimize=0)
+            translator = translate.Translator(
+                name, file.is_package, eager=self.eager, branching=self.branching
+            )
+            translator.plain_text = source.isascii()
+            module = translator.module(parsed)
+            try:
+                code = compile(module, file.path, "exec", dont_inherit=True, optimize=0)
+            except TypeError:
+                # Some rarely made node has no place of its own yet.
+                fixed = ast.fix_missing_locations(module)
+                code = compile(fixed, file.path, "exec", dont_inherit=True, optimize=0)
         except translate.TranslationRefused as refusal:
             raise Escape(Reason("source-refused", file.path, refusal.line, str(refusal))) from None
         except (SyntaxError, ValueError, RecursionError, MemoryError) as problem:

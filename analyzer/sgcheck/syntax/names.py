@@ -14,6 +14,11 @@ def guard(name: str) -> str:
     return PREFIX + name
 
 
+def source_name(qualname: str) -> str:
+    """A function's name as the source has it, without the local functions that translation adds."""
+    return qualname.partition(f".<locals>.{PREFIX}")[0]
+
+
 # Attributes that lead from an object to the machinery of the running interpreter.
 FORBIDDEN_ATTRIBUTES = frozenset(
     {

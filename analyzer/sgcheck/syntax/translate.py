@@ -10,10 +10,10 @@ used does not cost its module.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
-from sgcheck.syntax import scopes
+from sgcheck.syntax import branches, scopes
 from sgcheck.syntax.names import (
     FORBIDDEN_ATTRIBUTES,
     GUARDED_ATTRIBUTES,
@@ -21,7 +21,7 @@ from sgcheck.syntax.names import (
     guard,
 )
 
-VERSION = 4
+VERSION = 5
 """Raised whenever translated code changes: part of the cache key."""
 
 _BINARY_GUARDS = {
@@ -73,6 +73,7 @@ class _Scope:
     globals: frozenset[str] = frozenset()
     nonlocals: frozenset[str] = frozenset()
     class_name: str | None = None
+    joined: set[str] = field(default_factory=set)
 
 
 def _is_docstring(statement: ast.stmt) -> bool:
@@ -97,10 +98,15 @@ def _assertion_place(test: ast.expr) -> ast.expr | None:
 class Translator(ast.NodeTransformer):
     """Rewrites one module. `name` is its dotted name; `package` the package that it belongs to."""
 
-    def __init__(self, name: str, is_package: bool, *, eager: bool = False) -> None:
+    def __init__(
+        self, name: str, is_package: bool, *, eager: bool = False, branching: bool = False
+    ) -> None:
         self.name = name
         self.package = name if is_package else name.rpartition(".")[0]
         self.eager = eager
+        self.branching = branching
+        self.plain_text = False
+        """Whether the source is ASCII (set by who has it)."""
         self.scopes: list[_Scope] = []
         self.lazy: set[str] = set()
         self.quoted_annotations = False
@@ -164,11 +170,8 @@ class Translator(ast.NodeTransformer):
 
     def module(self, tree: ast.Module) -> ast.Module:
         """Translate a whole module (in place)."""
-        for node in ast.walk(tree):
-            for attribute in ("id", "arg", "attr", "name", "asname", "rest"):
-                value = getattr(node, attribute, None)
-                if isinstance(value, str):
-                    self._check_name(value, node)
+        if not self.plain_text:
+            self._check_names(tree)
         self.quoted_annotations = any(
             isinstance(s, ast.ImportFrom)
             and s.module == "__future__"
@@ -180,8 +183,15 @@ class Translator(ast.NodeTransformer):
             self._find_lazy(tree.body)
         tree.body = self._body(tree.body)
         self.scopes.pop()
-        ast.fix_missing_locations(tree)
         return tree
+
+    def _check_names(self, tree: ast.AST) -> None:
+        """Refuse identifiers that could shadow a guard (only text beyond ASCII can hold one)."""
+        for node in ast.walk(tree):
+            for attribute in ("id", "arg", "attr", "name", "asname", "rest"):
+                value = getattr(node, attribute, None)
+                if isinstance(value, str):
+                    self._check_name(value, node)
 
     def expression(self, node: ast.expr) -> ast.expr:
         """Translate one expression of the module's namespace (a string annotation)."""
@@ -336,7 +346,11 @@ class Translator(ast.NodeTransformer):
         # The parameter marks a lambda that the source does not have.
         marker = self._at(ast.arg(PREFIX), body)
         nothing = ast.arguments(
-            posonlyargs=[], args=[marker], kwonlyargs=[], kw_defaults=[], defaults=[self._text(None, body)]
+            posonlyargs=[],
+            args=[marker],
+            kwonlyargs=[],
+            kw_defaults=[],
+            defaults=[self._text(None, body)],
         )
         return self._at(ast.Lambda(nothing, body), body)
 
@@ -404,10 +418,11 @@ class Translator(ast.NodeTransformer):
         return self._guard("f", node, *parts)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        delayed = self.branching and self._function_depth() and self._may_be_delayed(node)
         node.test = self._test(node.test)
         node.body = self.visit(node.body)
         node.orelse = self.visit(node.orelse)
-        return node
+        return self._guard("q", node, self._thunk(node)) if delayed else node
 
     def _test(self, node: ast.expr) -> ast.expr:
         """A condition. One that is made of several parts is decided as a whole (see `guards.q`)."""
@@ -423,10 +438,17 @@ class Translator(ast.NodeTransformer):
             return node
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             node.operand = self._tested(node.operand)
+            if self.branching and self._function_depth():
+                return self._guard("not", node, node.operand)
             return node
         plain = isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
         test: ast.expr = self.visit(node)
         return self._guard("b", node, test) if plain and self._function_depth() else test
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        delayed = self.branching and self._function_depth() and self._may_be_delayed(node)
+        node.values = [self.visit(v) for v in node.values]
+        return self._guard("q", node, self._thunk(node)) if delayed else node
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         if isinstance(node.op, ast.Not):
@@ -447,7 +469,10 @@ class Translator(ast.NodeTransformer):
         )
         node.keys = [self.visit(k) if k is not None else None for k in node.keys]
         node.values = [self.visit(v) for v in node.values]
-        if any(k is not None and not isinstance(k, ast.Constant) for k in node.keys) and None not in node.keys:
+        if (
+            any(k is not None and not isinstance(k, ast.Constant) for k in node.keys)
+            and None not in node.keys
+        ):
             keys = self._at(ast.Tuple([k for k in node.keys if k is not None], ast.Load()), node)
             values = self._at(ast.Tuple(node.values, ast.Load()), node)
             return self._guard("dk", node, keys, values)
@@ -474,7 +499,7 @@ class Translator(ast.NodeTransformer):
         outer_try, self._in_try = self._in_try, 0
         body = self._body(node.body)
         self._in_try = outer_try
-        self.scopes.pop()
+        shared = sorted(self.scopes.pop().joined)
         setters = [self._setter(name, node) for name in sorted(nonlocal_names)]
         if setters:
             at = 1 if body and _is_docstring(body[0]) else 0
@@ -483,6 +508,9 @@ class Translator(ast.NodeTransformer):
             declarations = [s for s in body if isinstance(s, ast.Nonlocal)]
             body = [s for s in body if not isinstance(s, ast.Nonlocal)]
             body[0:0] = [*declarations, *setters]
+        if shared:
+            at = 1 if body and _is_docstring(body[0]) else 0
+            body[at:at] = [branches.binding(shared, node)]
         node.body = body
         if declared_global:
             name = self._at(ast.Name(node.name, ast.Load()), node)
@@ -529,7 +557,9 @@ class Translator(ast.NodeTransformer):
         assign = ast.Assign([ast.Name(name, ast.Store())], ast.Name(f"{PREFIX}v", ast.Load()))
         body: list[ast.stmt] = [ast.Nonlocal([name]), assign]
         for statement in body:
-            self._at(statement, at)
+            for inner in ast.walk(statement):
+                if isinstance(inner, ast.expr | ast.stmt):
+                    self._at(inner, at)
         return self._at(ast.FunctionDef(f"{PREFIX}set_{name}", args, body, []), at)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.stmt:
@@ -646,7 +676,9 @@ class Translator(ast.NodeTransformer):
                 )
             return self._store(node.target, self.visit(node.value), node)
         node.annotation = (
-            self._quoted(node.annotation) if self.quoted_annotations else self.visit(node.annotation)
+            self._quoted(node.annotation)
+            if self.quoted_annotations
+            else self.visit(node.annotation)
         )
         if node.value is not None:
             node.value = self.visit(node.value)
@@ -707,11 +739,25 @@ class Translator(ast.NodeTransformer):
                 out.append(self._at(ast.Delete([target]), node))
         return out
 
-    def visit_If(self, node: ast.If) -> ast.stmt:
+    def visit_If(self, node: ast.If) -> ast.stmt | list[ast.stmt]:
+        joins = self.branching and self._function_depth() and branches.can_join(node)
+        written = branches.written_names(node) if joins else set()
+        if joins and not self._are_local(written):
+            joins = False
         node.test = self._test(node.test)
         node.body = self._body(node.body)
         node.orelse = self._body(node.orelse)
+        if joins:
+            self.scope.joined.update(written)
+            return branches.joined(node, sorted(written), self._fresh(), self._load("if", node))
+        if self.branching and self._function_depth():
+            node.test = self._guard("o", node.test, node.test)
         return node
+
+    def _are_local(self, names: set[str]) -> bool:
+        """Whether all names are plain locals of the function that is being translated."""
+        scope = self.scope
+        return scope.kind == "function" and all(n in scope.bound for n in names)
 
     def visit_Assert(self, node: ast.Assert) -> ast.stmt:
         """`if not test: raise AssertionError(message)`, at the line that CPython 3.11 reports."""
@@ -720,6 +766,11 @@ class Translator(ast.NodeTransformer):
         message = [self.visit(node.msg)] if node.msg is not None else []
         error = self._at(ast.Call(self._load("AE", place), message, []), place)
         fail = self._at(ast.Raise(error, None), place)
+        if self.branching and self._function_depth():
+            refuse = self._guard("not", node.test, test)
+            plain = ast.If(refuse, [fail], [])
+            self._at(plain, node)
+            return branches.joined(plain, [], self._fresh(), self._load("if", node))  # type: ignore[return-value]
         return self._at(ast.If(self._at(ast.UnaryOp(ast.Not(), test), node.test), [fail], []), node)
 
     def _tick(self, at: ast.stmt) -> ast.stmt:

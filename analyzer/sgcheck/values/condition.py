@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sgcheck.resolve.resolution import Reason
+from sgcheck.values.signals import LimitReached
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,9 @@ class Condition:
 
     __slots__ = ("edges", "variable")
 
-    def __init__(self, variable: Variable | None, edges: tuple[tuple[ValueSet, Condition], ...]) -> None:
+    def __init__(
+        self, variable: Variable | None, edges: tuple[tuple[ValueSet, Condition], ...]
+    ) -> None:
         self.variable = variable
         self.edges = edges
 
@@ -88,6 +91,10 @@ TRUE = Condition(None, ())
 FALSE = Condition(None, ())
 
 
+MAX_OPERATIONS = 400_000
+"""Distinct operations on conditions in one exploration; beyond it the rest is unknown(limit)."""
+
+
 class Space:
     """Variables and the conditions over them."""
 
@@ -98,7 +105,11 @@ class Space:
         self._keep: list[Condition] = []
 
     def variable(
-        self, name: str, domain: Iterable[Hashable] | None = None, reason: Reason | None = None, kind: str = "fact"
+        self,
+        name: str,
+        domain: Iterable[Hashable] | None = None,
+        reason: Reason | None = None,
+        kind: str = "fact",
     ) -> Variable:
         """The variable of that name, made when it is first asked for."""
         found = self.variables.get(name)
@@ -128,7 +139,8 @@ class Space:
             return next(iter(merged.values()))[1]
         if variable.domain is not None:
             merged = {
-                key: (ValueSet(variable.domain - v.values) if v.others else v, child) for key, (v, child) in merged.items()
+                key: (ValueSet(variable.domain - v.values) if v.others else v, child)
+                for key, (v, child) in merged.items()
             }
         key = (variable.index, frozenset((values, id(child)) for values, child in merged.values()))
         node = self._nodes.get(key)
@@ -159,7 +171,13 @@ class Space:
             return left
         return self._combine("|", left, right, self.either)
 
-    def _combine(self, op: str, left: Condition, right: Condition, again: Callable[[Condition, Condition], Condition]) -> Condition:
+    def _combine(
+        self,
+        op: str,
+        left: Condition,
+        right: Condition,
+        again: Callable[[Condition, Condition], Condition],
+    ) -> Condition:
         key = (op, id(left), id(right)) if id(left) < id(right) else (op, id(right), id(left))
         found = self._memo.get(key)
         if found is not None:
@@ -167,9 +185,7 @@ class Space:
         assert left.variable is not None and right.variable is not None
         if left.variable.index == right.variable.index:
             variable = left.variable
-            edges = [
-                (a & b, again(x, y)) for a, x in left.edges for b, y in right.edges if (a & b)
-            ]
+            edges = [(a & b, again(x, y)) for a, x in left.edges for b, y in right.edges if (a & b)]
         elif left.variable.index < right.variable.index:
             variable = left.variable
             edges = [(a, again(x, right)) for a, x in left.edges]
@@ -177,6 +193,8 @@ class Space:
             variable = right.variable
             edges = [(b, again(left, y)) for b, y in right.edges]
         result = self._memo[key] = self._node(variable, edges)
+        if len(self._memo) > MAX_OPERATIONS:
+            raise LimitReached("conditions")
         self._keep.extend((left, right))
         return result
 
@@ -190,7 +208,9 @@ class Space:
         found = self._memo.get(key)
         if found is None:
             assert of.variable is not None
-            found = self._memo[key] = self._node(of.variable, [(v, self.negate(c)) for v, c in of.edges])
+            found = self._memo[key] = self._node(
+                of.variable, [(v, self.negate(c)) for v, c in of.edges]
+            )
             self._keep.append(of)
         return found
 
@@ -218,6 +238,16 @@ class Space:
             return of
         if given is FALSE:
             return FALSE
+        key = ("?", id(of), id(given))
+        found = self._memo.get(key)
+        if found is None:
+            found = self._memo[key] = self._assume(of, given)
+            self._keep.extend((of, given))
+            if len(self._memo) > MAX_OPERATIONS:
+                raise LimitReached("conditions")
+        return found
+
+    def _assume(self, of: Condition, given: Condition) -> Condition:
         assert of.variable is not None and given.variable is not None
         if given.variable.index < of.variable.index:
             return self.assume(of, self.any_of(child for _, child in given.edges))
@@ -236,7 +266,9 @@ class Space:
                     edges.append((both, self.assume(child, inner)))
         if impossible and edges:
             # What cannot happen joins the alternative that is easiest to say.
-            target = max(range(len(edges)), key=lambda i: (edges[i][0].others, len(edges[i][0].values)))
+            target = max(
+                range(len(edges)), key=lambda i: (edges[i][0].others, len(edges[i][0].values))
+            )
             edges[target] = (edges[target][0] | impossible, edges[target][1])
         return self._node(of.variable, edges)
 

@@ -61,6 +61,10 @@ class Fact(Unknown):
         """The attribute `name`."""
         raise NotImplementedError
 
+    def sg_truth(self, ops: Any) -> Condition:
+        """The condition under which it is true."""
+        raise NotImplementedError
+
     def sg_has(self, ops: Any, name: str) -> Condition:
         """The condition under which the attribute is there."""
         raise NotImplementedError

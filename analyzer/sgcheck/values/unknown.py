@@ -44,6 +44,13 @@ class Operations:
         assert found is not None
         raise Escape(found.reason)
 
+    def branch(self, test: Unknown, then: Any, other: Any) -> None:
+        """An `if` statement whose test is not known."""
+        if self.truth(test):
+            then()
+        elif other is not None:
+            other()
+
     def set_attribute(self, value: Unknown, name: str, new: Any) -> None:
         """An attribute of an unknown is set."""
         raise Escape(value.reason)

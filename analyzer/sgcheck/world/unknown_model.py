@@ -13,6 +13,7 @@ from typing import Any
 
 from sgcheck.interp.journal import MISSING
 from sgcheck.interp.runtime import RUNTIME as R
+from sgcheck.interp.symbolic import FALSY
 from sgcheck.resolve.resolution import Reason
 from sgcheck.values.condition import FALSE, TRUE, Condition
 from sgcheck.values.symbols import Choice, Fact, Symbol
@@ -37,10 +38,28 @@ _STANDARD: dict[str, tuple[type, ...]] = {
     "id2label": (dict,),
     "tie_word_embeddings": (bool,),
 }
-_NESTED = ("text_config", "llm_config", "language_config", "thinker_config", "language_model_config")
+_NESTED = (
+    "text_config",
+    "llm_config",
+    "language_config",
+    "thinker_config",
+    "language_model_config",
+)
 _UNCHANGED = ("lower", "strip", "upper")
 _CLASS_NAME_ENDS = ("ForCausalLM", "ForConditionalGeneration", "LMHeadModel", "MTP", "NextN", "ForSequenceClassification",
                     "ForRewardModel", "Model", "ForCausalLMNextN", "ForCausalLMEagle", "ForCausalLMEagle3", "Eagle3")  # fmt: skip
+
+
+class _Absent:
+    """The value of an attribute that a configuration does not have."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "absent"
+
+
+ABSENT = _Absent()
 
 
 class FactDict(dict):  # type: ignore[type-arg]
@@ -75,16 +94,26 @@ class JsonFact(Fact):
         if value is MISSING:
             return FALSE
         if isinstance(value, Choice):
-            condition: Condition = ops.space.any_of(c for c, v in ops.cases(value) if v is not MISSING)
+            condition: Condition = ops.space.any_of(
+                c for c, v in ops.cases(value) if v is not MISSING
+            )
             return condition
         return TRUE
 
     def sg_has(self, ops: Any, name: str) -> Condition:
-        condition: Condition = ops.space.either(self._set_where(ops, name), self._has_itself(ops, name))
+        condition: Condition = ops.space.either(
+            self._set_where(ops, name), self._has_itself(ops, name)
+        )
         return condition
 
     def _has_itself(self, ops: Any, name: str) -> Condition:
-        condition: Condition = ops.flag(f"{self.label} has {name}", UNKNOWN)
+        variable = ops.space.variable(f"{self.label}.{name}", None, None, "value")
+        condition: Condition = ops.space.negate(ops.space.among(variable, [ABSENT]))
+        return condition
+
+    def sg_truth(self, ops: Any) -> Condition:
+        variable = ops.space.variable(self.label, None, None, "value")
+        condition: Condition = ops.space.negate(ops.space.among(variable, (*FALSY, ABSENT)))
         return condition
 
     def sg_value(self, ops: Any, name: str) -> Any:
@@ -106,8 +135,11 @@ class JsonFact(Fact):
     def sg_getattr(self, ops: Any, name: str, *default: Any) -> Any:
         there = self.sg_has(ops, name)
         if default:
-            return ops.choice([(there, self.sg_value(ops, name)), (ops.space.negate(there), default[0])])
-        if not ops.decide(there):
+            return ops.choice(
+                [(there, self.sg_value(ops, name)), (ops.space.negate(there), default[0])]
+            )
+        # A real model's configuration has what SGLang reads of it without asking.
+        if there is FALSE:
             raise AttributeError(f"the model's configuration has no attribute {name!r}")
         return self.sg_value(ops, name)
 
@@ -120,8 +152,6 @@ class JsonFact(Fact):
         if isinstance(key, Unknown):
             return Unknown(UNKNOWN, f"{self.label}[{ops.show(key)}]")
         if isinstance(key, str):
-            if not ops.decide(self.sg_has(ops, key)):
-                raise KeyError(key)
             return self.sg_value(ops, key)
         return self._child(key)
 
@@ -165,10 +195,14 @@ class ConfigFact(JsonFact):
             return TRUE
         if name in ("items", "keys"):
             return FALSE
-        if hasattr(object.__getattribute__(self, "base"), name) and callable(getattr(object.__getattribute__(self, "base"), name, None)):
+        if hasattr(object.__getattribute__(self, "base"), name) and callable(
+            getattr(object.__getattribute__(self, "base"), name, None)
+        ):
             return TRUE
-        condition: Condition = ops.flag(f"{self.label} has {name}", UNKNOWN)
-        return condition
+        return super()._has_itself(ops, name)
+
+    def sg_truth(self, ops: Any) -> Condition:
+        return TRUE
 
     def _own(self, ops: Any, name: str) -> Any:
         if name == "__dict__":
@@ -179,7 +213,9 @@ class ConfigFact(JsonFact):
             return known[name]
         value: Any
         if name == "architectures":
-            variable = ops.space.variable(ARCHITECTURE if self.label == "model" else f"{self.label} architecture")
+            variable = ops.space.variable(
+                ARCHITECTURE if self.label == "model" else f"{self.label} architecture"
+            )
             variable.extra["named"] = object.__getattribute__(self, "names")
             value = [Symbol(variable, UNKNOWN, (str,))]
         elif name in _NESTED:
@@ -187,7 +223,9 @@ class ConfigFact(JsonFact):
         elif name in ("torch_dtype", "dtype"):
             from sgcheck.world.torch_ import DTYPES, dtype
 
-            variable = ops.space.variable(f"{self.label}.dtype", [DTYPES[n] for n in ("bfloat16", "float16", "float32")])
+            variable = ops.space.variable(
+                f"{self.label}.dtype", [DTYPES[n] for n in ("bfloat16", "float16", "float32")]
+            )
             value = Symbol(variable, UNKNOWN, (dtype,))
         elif name in _STANDARD:
             value = Symbol(ops.space.variable(f"{self.label}.{name}"), UNKNOWN, _STANDARD[name])
@@ -228,7 +266,12 @@ def class_names(code: Iterable[CodeType]) -> list[str]:
             stack.extend(item.co_consts)
         elif isinstance(item, tuple | frozenset):
             stack.extend(item)
-        elif isinstance(item, str) and item.endswith(_CLASS_NAME_ENDS) and item.isidentifier() and item[0].isupper():
+        elif (
+            isinstance(item, str)
+            and item.endswith(_CLASS_NAME_ENDS)
+            and item.isidentifier()
+            and item[0].isupper()
+        ):
             found.add(item)
     return sorted(found)
 

@@ -62,7 +62,9 @@ def _class_attribute(cls: Any, name: str) -> Any:
 
 def _recognised(label: str, version: str) -> bool:
     """Whether the pinned transformers knows the model type: a question of its own."""
-    return bool(ASK[-1].truth(Unknown(UNKNOWN, f"transformers {version} knows the type of the {label}")))
+    return bool(
+        ASK[-1].truth(Unknown(UNKNOWN, f"transformers {version} knows the type of the {label}"))
+    )
 
 
 def _generation(label: str, path: Any) -> Any:
