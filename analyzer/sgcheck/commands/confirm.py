@@ -284,12 +284,23 @@ class Job:
         try:
             local = not (self.params["ssh"] or self.params["container"])
             with Session(command, order, name, local=local) as session:
-                run = live.LiveRun(session, limit, progress.show, log_file, info_file, key)
+                run = live.LiveRun(
+                    session, limit, progress.show, log_file, info_file, key, self._pins()
+                )
                 dummy = any(word == "dummy" for word in short.argv)
                 self.observation = run.observe(dummy)
         finally:
             progress.clear()
             clean_up()
+
+    def _pins(self) -> dict[str, str]:
+        """The version of transformers that the prediction took for granted, if it is pinned."""
+        from sgcheck_rules.packages import installed_profile
+
+        assert self.predictor is not None
+        tree = self.predictor.tree
+        pin = installed_profile(tree.metadata() or "", tree.version).version("transformers")
+        return {"transformers": pin} if pin else {}
 
     def _command(self, argv: Sequence[str]) -> tuple[list[str], str, Any]:
         """The program that becomes the supervisor, where it runs, and what removes its traces."""

@@ -47,7 +47,10 @@ Progress = Callable[[str], None]
 
 @dataclass(slots=True)
 class LiveRun:
-    """One live launch while it goes on. Times in seconds."""
+    """One live launch while it goes on. Times in seconds.
+
+    `pins` are versions of packages that the prediction took for granted.
+    """
 
     session: Session
     time_limit: float
@@ -55,8 +58,8 @@ class LiveRun:
     log_file: Path | None = None
     info_file: Path | None = None
     key: str | None = None
+    pins: Mapping[str, str] = field(default_factory=dict)
     scanner: LogScanner = field(default_factory=LogScanner)
-    raw: list[str] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
     phase: str = "starting"
 
@@ -117,7 +120,10 @@ class LiveRun:
             )
 
     def _drain(self, wait: float) -> str | None:
-        """Take what the log has; `ready` if it says so."""
+        """Take what the log has within `wait` seconds; `ready` if it says so.
+
+        With 0, all that has come already is taken.
+        """
         found = None
         end = time.monotonic() + wait
         while True:
@@ -133,6 +139,8 @@ class LiveRun:
                 self.phase = phase
                 found = phase if phase == "ready" else found
                 self.progress(f"{phase} ({time.monotonic() - self.began:.0f} s)")
+            if wait and time.monotonic() >= end:
+                return found
 
     def _keep(self, line: str) -> None:
         if self.log_file is None:
@@ -261,7 +269,9 @@ class LiveRun:
             notes.append(f"variables of the host kept from the server: {', '.join(facts.dropped)}")
         if not facts.clean:
             notes.append("something that the server started may still be running")
-        versions = facts.machine.get("versions", {})
+        versions: Mapping[str, str] = facts.machine.get("versions", {})
+        if self.session.dropped_lines:
+            notes.append(f"{self.session.dropped_lines} lines of its log came too fast to be read")
         return replace(
             seen,
             evidence="live",
@@ -271,6 +281,11 @@ class LiveRun:
             complete=bool(fields),
             machine=machine_of(facts.machine, seen.machine),
             output=output,
+            packages={
+                f"{package} ({pin} expected)": versions.get(package)
+                for package, pin in self.pins.items()
+                if versions and versions.get(package) != pin
+            },
             notes=tuple(notes),
         )
 
@@ -289,14 +304,15 @@ def _moved_on(logged: Mapping[str, Any], told: Mapping[str, Any]) -> list[str]:
 
 def machine_of(facts: Mapping[str, Any], seen: ObservedMachine) -> ObservedMachine:
     """The machine in the supervisor's words."""
+    cuda = facts.get("cuda") or seen.cuda
     gpus = facts.get("gpus")
     if not isinstance(gpus, list) or not gpus:
-        return seen
+        return replace(seen, cuda=cuda)
     name, capability, memory = gpus[0]
     arch = (
         "sm" + capability.replace(".", "") if capability.replace(".", "").isdigit() else seen.arch
     )
-    return ObservedMachine(name, arch, int(memory) if memory.isdigit() else 0, len(gpus), seen.cuda)
+    return ObservedMachine(name, arch, int(memory) if memory.isdigit() else 0, len(gpus), cuda)
 
 
 def order_of(

@@ -90,6 +90,11 @@ def clean_line(raw: bytes) -> LogRecordLine:
     return LogRecordLine(header["message"], "/".join(stream), True, header["rank"].strip(), partial)
 
 
+def is_news(data: bytes) -> bool:
+    """Whether anything in a piece of log can change how it is read."""
+    return _NEWS.search(data) is not None
+
+
 class LineReader:
     """The lines of several files, one after the other. `quiet` may be switched at any time.
 
@@ -118,7 +123,7 @@ class LineReader:
                     continue
                 skipping = False
             data = rest + chunk
-            if self.quiet and _NEWS.search(data) is None:
+            if self.quiet and not is_news(data):
                 rest = data[data.rfind(b"\n") + 1 :]
                 if len(rest) > MAX_LINE:
                     rest, skipping = b"", True

@@ -18,12 +18,15 @@ from types import TracebackType
 from typing import Any
 
 from sgcheck.confirm import processes
+from sgcheck.confirm.log_lines import is_news
 from sgcheck.confirm.secrets import scrub
 from sgcheck.errors import SourceError
 
 SUPERVISOR = Path(__file__).parent / "worker" / "supervise.py"
 PING_EVERY = 15.0
 STOP_TIMEOUT = 30.0
+MAX_WAITING = 100_000
+"""Lines of the log that may wait to be read."""
 
 BOOT = "import sys;i=sys.stdin.buffer;exec(compile(i.read(int(i.readline())),'supervise','exec'))"
 """What the far interpreter runs: it reads the supervisor's length and text, then becomes it."""
@@ -88,6 +91,7 @@ class Session:
         self._pinged = 0.0
         self._process: subprocess.Popen[bytes] | None = None
         self.lost = False
+        self.dropped_lines = 0
 
     def __enter__(self) -> Session:
         try:
@@ -224,10 +228,17 @@ class Session:
                     self._news.notify_all()
         self._lose()
 
+    def _take_line(self, line: str) -> None:
+        """Keep a line, unless so many wait already that only news may be added."""
+        if self.log.qsize() > MAX_WAITING and not is_news(line.encode()):
+            self.dropped_lines += 1
+        else:
+            self.log.put(line)
+
     def _take(self, message: dict[str, Any]) -> None:
         facts = self.facts
         if "log" in message:
-            self.log.put(str(message["log"]))
+            self._take_line(str(message["log"]))
         elif "reply" in message:
             self._replies[int(message["reply"])] = Reply(
                 int(message.get("status", 0)),

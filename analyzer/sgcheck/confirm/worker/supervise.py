@@ -18,9 +18,11 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import importlib.metadata
+import importlib.util
 import json
 import os
 import queue
+import re
 import signal
 import socket
 import subprocess
@@ -29,6 +31,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
+from pathlib import Path
 from typing import Any
 
 SILENCE = 90.0
@@ -135,6 +138,17 @@ def port_in_use(port: int) -> bool:
     return False
 
 
+def torch_cuda() -> str:
+    """The CUDA version that torch is built for, as its version file says; torch is not imported."""
+    with contextlib.suppress(Exception):
+        spec = importlib.util.find_spec("torch")
+        if spec is not None and spec.origin is not None:
+            text = Path(spec.origin).with_name("version.py").read_text(encoding="utf-8")
+            match = re.search(r"^cuda[^=\n]*= *['\"]([\d.]+)['\"]", text, re.MULTILINE)
+            return match.group(1) if match else ""
+    return ""
+
+
 def machine() -> dict[str, Any]:
     """GPU and versions of this host; what cannot be told is left out."""
     found: dict[str, Any] = {"python": sys.version.split()[0], "versions": {}}
@@ -148,6 +162,9 @@ def machine() -> dict[str, Any]:
     ):
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             found["versions"][name] = importlib.metadata.version(name)
+    cuda = torch_cuda()
+    if cuda:
+        found["cuda"] = cuda
     query = [
         "nvidia-smi",
         "--query-gpu=name,compute_cap,memory.total",
