@@ -75,16 +75,20 @@ class Predictor:
 
     # -- predicting ----------------------------------------------------------------
 
-    def check(self, launch: Launch, *, trace: bool = True) -> Resolution:
-        """Predict one launch. Never raises for what the tree does; UsageError for a bad launch."""
+    def check(self, launch: Launch, *, trace: bool = True, explore: bool = True) -> Resolution:
+        """Predict one launch. Never raises for what the tree does; UsageError for a bad launch.
+
+        Without `explore` a launch is run once: what would have to be decided on a model of which
+        nothing is known is answered with unknown, in the time of a known one.
+        """
         if not launch.target.modelled:
             return self._unmodelled(launch)
         argv = launch_argv(launch)
         unknown = unknown_models(launch, argv)
         result = None
-        if not unknown:
-            result = self._known(launch, argv, trace)
-        if result is None or result.outcome.status == "unknown":
+        if not unknown or not explore:
+            result = self._known(launch, argv, trace, unknown)
+        if result is None or (explore and result.outcome.status == "unknown"):
             result = self._explored(launch, argv, trace, unknown)
         self._settle()
         return result
@@ -101,7 +105,9 @@ class Predictor:
                 text = f"{failure.type}: {failure.message}"
                 return Reason("tree-not-importable", failure.file, failure.line, text)
 
-    def _known(self, launch: Launch, argv: list[str], trace: bool) -> Resolution:
+    def _known(
+        self, launch: Launch, argv: list[str], trace: bool, unknown: dict[str, str]
+    ) -> Resolution:
         """The fast way: run once; nothing may have to be decided."""
         machine = self._machine(launch)
         module = self._entry(machine)
@@ -124,7 +130,11 @@ class Predictor:
         ):
             before = machine.env_for(launch)
             world.enter(launch, before, argv)
-            run = run_launch(module, argv, recorder, keep)
+            world.forget_models(unknown, self.code.live_code() if unknown else ())
+            try:
+                run = run_launch(module, argv, recorder, keep)
+            finally:
+                world.forget_models({}, ())
             ends = [(TRUE, kept)] if run.status == "ok" else []
             losses = (
                 []
