@@ -44,7 +44,7 @@ def colour(graph: RuleGraph, resolution: Resolution) -> dict[str, Colour]:
     stopped = _stopped(graph, resolution.outcome.error)
     complete = resolution.outcome.status in ("ok", "startup_error")
     names = _record_names(graph)
-    still = _constant_fields(resolution)
+    still = constant_fields(resolution)
     found: dict[str, Colour] = {}
     for node, data in rules_of_graph(graph):
         seen = _seen(data, steps, logs, errors)
@@ -135,7 +135,7 @@ def _record_names(graph: RuleGraph) -> dict[tuple[str, str], frozenset[str]]:
     }
 
 
-def _constant_fields(resolution: Resolution) -> dict[str, JsonValue]:
+def constant_fields(resolution: Resolution) -> dict[str, JsonValue]:
     """Fields with one decided value from beginning to end."""
     found: dict[str, JsonValue] = {}
     for name, answer in resolution.fields.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sgcheck import __version__
@@ -69,10 +69,12 @@ def _page(resolution: Resolution, selection: Selection, graph: RuleGraph | None)
     release, arch = f"SGLang {clean(resolution.sglang.version)}", clean(resolution.target.arch)
     sign, verdict = verdict_spans(outcome, release, arch)
     colours: Mapping[str, Colour] = {}
+    still: Collection[str] = ()
     if graph is not None:
-        from sgcheck.graph.colour import colour
+        from sgcheck.graph.colour import colour, constant_fields
 
         colours = colour(graph, resolution)
+        still = constant_fields(resolution)
     forced = [answer for answer in resolution.fields.values() if is_forced(answer)]
     reason = outcome.reason
     return {
@@ -81,7 +83,7 @@ def _page(resolution: Resolution, selection: Selection, graph: RuleGraph | None)
         "verdict": verdict,
         "argv": argv_text(argv).replace("\u00a0", " ") or "no flags",
         "target": f"{arch}: {target_text(resolution.target)}",
-        "model": model_text(resolution),
+        "model": model_text(resolution).removeprefix("model "),
         "error": _error(outcome.error),
         "reason": reason
         and {"text": reason_text(reason), "file": reason.file, "line": reason.line},
@@ -110,7 +112,7 @@ def _page(resolution: Resolution, selection: Selection, graph: RuleGraph | None)
             for answer in forced
         ],
         "chains": [
-            _chain(answer, argv, graph, colours)
+            _chain(answer, argv, graph, colours, still)
             for answer in _chosen(resolution, selection, forced)
         ],
         "log": [
@@ -193,11 +195,12 @@ def _chain(
     argv: Sequence[str],
     graph: RuleGraph | None,
     colours: Mapping[str, Colour],
+    still: Collection[str],
 ) -> dict[str, Any]:
     from sgcheck.report.html.figure import draw
 
     final = effective_steps(answer)
-    figure = draw(graph, answer.name, colours) if graph is not None else None
+    figure = draw(graph, answer.name, colours, still) if graph is not None else None
     return _answer(answer.name, answer, argv) | {
         "anchor": "field-" + clean(answer.name),
         "steps": [_step(step, step in final) for step in answer.because],

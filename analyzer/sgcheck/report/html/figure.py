@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sgcheck.graph.colour import Colour
@@ -55,8 +55,14 @@ class Figure:
     lines: list[Line] = field(default_factory=list)
 
 
-def draw(graph: RuleGraph, name: str, colours: Mapping[str, Colour]) -> Figure | None:
-    """The drawing for one field; None where no rule of it fired."""
+def draw(
+    graph: RuleGraph, name: str, colours: Mapping[str, Colour], still: Collection[str]
+) -> Figure | None:
+    """The drawing for one field; None where no rule of it fired.
+
+    Only fields in `still`, which kept one value throughout, are drawn with it as sources: of the
+    others it is not known which value a rule saw.
+    """
     rules = writes_by_field(graph).get(name, [])
     shown = [
         (node, data) for node, data in rules if node in colours and colours[node].name in _FILLS
@@ -72,7 +78,7 @@ def draw(graph: RuleGraph, name: str, colours: Mapping[str, Colour]) -> Figure |
     index = {node: number for number, (node, _) in enumerate(shown)}
     sources = sorted(uses, key=lambda s: (sum(index[n] for n, _ in uses[s]) / len(uses[s]), s))
     drawn = sources[:_MAX_SOURCES]
-    left = [_source(graph, colours, node) for node in drawn]
+    left = [_source(graph, colours, node, still) for node in drawn]
     middle = [
         (
             (*_rule_text(data["value"]), f"{data['file'].rpartition('/')[2]}:{data['line']}"),
@@ -110,12 +116,12 @@ def _caption(shown: int, hidden: int, sources: int) -> str:
 
 
 def _source(
-    graph: RuleGraph, colours: Mapping[str, Colour], node: str
+    graph: RuleGraph, colours: Mapping[str, Colour], node: str, still: Collection[str]
 ) -> tuple[tuple[str, ...], str]:
     data = graph.nodes[node]
     found = colours.get(node)
     texts = [_cut(clean(data["label"]))]
-    if data["kind"] == "field" and found is not None:
+    if data["kind"] == "field" and found is not None and data["label"] in still:
         texts.append(f"= {_cut(value_text(found.value))}")
     return tuple(texts), _KINDS.get(data["kind"], "#ffffff")
 
