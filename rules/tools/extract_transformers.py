@@ -58,10 +58,15 @@ transformers.utils.constants transformers.utils.hub transformers.utils.import_ut
 PLACEHOLDERS = """
 AddedToken AutoFeatureExtractor AutoImageProcessor AutoModel AutoModelForCausalLM AutoProcessor
 AutoTokenizer BaseImageProcessor BatchFeature LlamaAttention LlamaFlashAttention2
-LlamaTokenizerFast LlamaTokenizer MiniMaxM3VLProcessor MistralCommonTokenizer MultiModalData
-PilBackend PilImageProcessingMixin PixtralImageProcessor PixtralProcessor PreTrainedTokenizer
+LlamaTokenizerFast LlamaTokenizer LogitsProcessor MiniMaxM3VLProcessor MistralCommonTokenizer
+MultiModalData PilBackend PilImageProcessingMixin PixtralImageProcessor PixtralProcessor PreTrainedTokenizer
 PreTrainedTokenizerBase PreTrainedTokenizerFast ProcessorMixin Qwen2_5_VLProcessor SizeDict
 TensorType TorchvisionBackend
+""".split()
+
+FUNCTIONS = """
+is_flash_attn_2_available is_flash_attn_greater_or_equal is_flash_attn_greater_or_equal_2_10
+is_torch_fx_available get_json_schema
 """.split()
 
 BASE_NAMES = ("PretrainedConfig", "PreTrainedConfig")
@@ -84,7 +89,7 @@ def find_placeholder(name: str) -> Any:
             found = getattr(importlib.import_module(module), name, None)
         except Exception:
             continue
-        if isinstance(found, type) and getattr(found, "__name__", "") == name:
+        if isinstance(found, type):
             return found
     return None
 
@@ -102,7 +107,11 @@ def placeholders() -> dict[str, Any]:
             value = inspect.getattr_static(cls, member)
             is_function = callable(value) or isinstance(value, classmethod | staticmethod)
             (callables if is_function else values).append(member)
-        bases = [base.__name__ for base in cls.__mro__[1:] if base.__name__ in found][:1]
+        owner = {known: other for other, known in found.items() if other == known.__name__}
+        if cls in owner and owner[cls] != name:  # another name of a class
+            output[name] = {"same_as": owner[cls]}
+            continue
+        bases = [owner[base] for base in cls.__mro__[1:] if base in owner][:1]
         output[name] = {
             "module": cls.__module__,
             "bases": bases,
@@ -192,6 +201,7 @@ def release_facts() -> dict[str, Any]:
         "generation_in_config": generation_in_config(),
         "modules": {name: module_names(name) for name in MODULES},
         "placeholders": placeholders(),
+        "functions": FUNCTIONS,
         "registered": registered(),
         "base_fields": _field_facts(PretrainedConfig) if DATACLASSES else {},
         **layer_limits(),
@@ -374,6 +384,8 @@ def _member(cls: type, name: str, value: Any) -> Any:
             return ["check", recognise_check(value)]
     except Unrecognised:
         pass
+    if isinstance(value, property) and value.fset is not None:
+        return "settable property"
     return type(value).__name__
 
 

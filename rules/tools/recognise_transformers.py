@@ -356,8 +356,12 @@ class _Reader:
         target: Value | None = None
         for test, body in branches:
             kind, checked = self.branch_kind(test)
-            if kind is None or (source is not None and checked is not None) and (
-                ast.unparse(source) != ast.unparse(checked)
+            if kind == "made" and test is not None:
+                how["made"] = ast.unparse(test.args[1])  # type: ignore[attr-defined]
+            if (
+                kind is None
+                or (source is not None and checked is not None)
+                and (ast.unparse(source) != ast.unparse(checked))
             ):
                 return None
             source = checked if checked is not None else source
@@ -370,9 +374,11 @@ class _Reader:
         if source is None or target is None or not how.keys() & {"class", "mapped", "typed"}:
             return None
         origin = self.target(source)
-        if origin != target and not how.pop("passes", False):
+        passes = how.pop("passes", None)
+        if origin == target or passes != "made":
+            how.pop("made", None)
+        if origin != target and passes is None:
             how["only"] = True
-        how.pop("passes", None)
         return [["nested", origin, target, how]]
 
     def branch_kind(self, test: ast.expr | None) -> tuple[str | None, ast.expr | None]:
@@ -400,7 +406,7 @@ class _Reader:
         if kind in ("made", "else"):
             if len(statements) == 1 and isinstance(statements[0], ast.Assign):
                 if ast.unparse(statements[0].value) == name:
-                    how["passes"] = True
+                    how["passes"] = kind
                     return self.target(statements[0].targets[0])
             if not statements:
                 return None
@@ -454,9 +460,7 @@ class _Reader:
             if typed is not None:
                 continue
             start = f"{name}['model_type'] = {name}.get('model_type', "
-            other = (
-                f"{name}['model_type'] = {name}['model_type'] if 'model_type' in {name} else "
-            )
+            other = f"{name}['model_type'] = {name}['model_type'] if 'model_type' in {name} else "
             if text.startswith(start) and text.endswith(")"):
                 how["mapped"] = _literal(text[len(start) : -1])
             elif text.startswith(other):

@@ -65,10 +65,10 @@ def make_auto_config(factory: Factory, mapping: ConfigMapping) -> type[Any]:
     """The `AutoConfig` of one interpreter instance."""
     release = factory.release
 
-    def __init__(self: Any) -> None:  # noqa: N807
+    def __init__(self: Any) -> None:
         raise OSError("AutoConfig is made with `AutoConfig.from_pretrained`.")
 
-    def for_model(cls: Any, model_type: Any, *args: Any, **kwargs: Any) -> Any:
+    def for_model(cls: type[Any], model_type: Any, *args: Any, **kwargs: Any) -> Any:
         if model_type in mapping:
             return mapping[model_type](*args, **kwargs)
         raise ValueError(
@@ -76,7 +76,7 @@ def make_auto_config(factory: Factory, mapping: ConfigMapping) -> type[Any]:
             f"{', '.join(mapping.keys())}"
         )
 
-    def from_pretrained(cls: Any, pretrained_model_name_or_path: Any, **kwargs: Any) -> Any:
+    def from_pretrained(cls: type[Any], pretrained_model_name_or_path: Any, **kwargs: Any) -> Any:
         where = pretrained_model_name_or_path
         kwargs["_from_auto"] = True
         kwargs["name_or_path"] = where
@@ -131,7 +131,7 @@ def make_auto_config(factory: Factory, mapping: ConfigMapping) -> type[Any]:
             "__doc__": None,
             "__init__": __init__,
             "for_model": classmethod(for_model),
-            "from_pretrained": classmethod(from_pretrained),
+            "from_pretrained": classmethod(from_pretrained),  # type: ignore[arg-type]
             "register": staticmethod(register),
         },
     )

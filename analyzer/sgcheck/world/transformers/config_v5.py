@@ -1,7 +1,7 @@
 """`PreTrainedConfig` of transformers 5: 5.0 to 5.3 with constructors, later as dataclasses."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from . import lightclass, strictness
 from .configuration import Configuration
@@ -235,10 +235,10 @@ class Configuration50(Configuration5):
 class Configuration54(Configuration5):
     """5.4 and later: every subclass is a keyword-only dataclass, many check their values."""
 
-    keys_to_ignore_at_inference: Any = []
-    ignore_keys_at_rope_validation: Any = set()
-    __validators__: dict[str, list[Callable[[Any], None]]] = {}
-    __class_validators__: list[Callable[[Any], None]] = []
+    keys_to_ignore_at_inference: ClassVar[Any] = []
+    ignore_keys_at_rope_validation: ClassVar[Any] = set()
+    __validators__: ClassVar[dict[str, list[Callable[[Any], None]]]] = {}
+    __class_validators__: ClassVar[list[Callable[[Any], None]]] = []
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -397,7 +397,7 @@ class Configuration519(PerLayer, Configuration54):
     _is_frame = True
 
     default_rope_type: Any = "default"
-    base_model_fsdp_plan: Any = {
+    base_model_fsdp_plan: ClassVar[Any] = {
         "embed_tokens": "free_full_weight",
         "layers.*": "free_full_weight",
         "norm": "keep_full_weight",
@@ -420,7 +420,7 @@ def _problem_types() -> tuple[str, ...]:
 def _constructor_of(cls: type[Any]) -> Callable[..., None]:
     """The constructor of a dataclass that hands unknown keywords to `__post_init__`."""
 
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         if args:
             raise ValueError(
                 f"{cls.__name__} accepts only keyword arguments, "

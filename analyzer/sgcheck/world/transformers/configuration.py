@@ -3,7 +3,7 @@
 import copy
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 from . import hub
 from .errors import NotModelled
@@ -38,16 +38,16 @@ class Configuration:
 
     model_type: Any = ""
     base_config_key: Any = ""
-    sub_configs: Any = {}
+    sub_configs: ClassVar[Any] = {}
     has_no_defaults_at_init: Any = False
-    attribute_map: Any = {}
+    attribute_map: ClassVar[Any] = {}
     base_model_tp_plan: Any = None
     base_model_pp_plan: Any = None
     _auto_class: Any = None
 
     def __setattr__(self, key: str, value: Any) -> None:
         names = super().__getattribute__("attribute_map")
-        super().__setattr__(names[key] if key in names else key, value)
+        super().__setattr__(names.get(key, key), value)
 
     def __getattribute__(self, key: str) -> Any:
         if key != "attribute_map":
@@ -59,7 +59,7 @@ class Configuration:
     # -- loading ------------------------------------------------------------------------------
 
     @classmethod
-    def from_pretrained(
+    def from_pretrained(  # noqa: PLR0917
         cls,
         pretrained_model_name_or_path: Any,
         cache_dir: Any = None,
@@ -336,7 +336,7 @@ class Configuration:
         if not self._release.at_least(4, 56):
             decoder, encoder = (True, None) if decoder else (None, None)
         both = decoder == encoder
-        names = _TEXT_NAMES if decoder and not both else ()
+        names: tuple[str, ...] = _TEXT_NAMES
         if both:
             names = ("text_encoder", *_TEXT_NAMES)
         elif not decoder:

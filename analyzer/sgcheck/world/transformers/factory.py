@@ -3,6 +3,7 @@
 import copy
 import dataclasses
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from . import config_v4, config_v5, strictness
@@ -104,7 +105,7 @@ class Factory:
             elif member in _DECISIVE or member.startswith("validate_"):
                 raise NotModelled(f"transformers.{name}.{member}")
             else:
-                names[member] = _unknown_member(name, member)
+                names[member] = _unknown_member(name, member, settable=spec == "settable property")
 
     def _member(self, member: str, spec: list[Any]) -> Any:
         kind, *content = spec
@@ -130,7 +131,7 @@ class Factory:
         steps = fact["steps"]
         classes = self
 
-        def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
+        def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
             if len(args) > len(order):
                 raise TypeError(
                     f"{name}.__init__() takes from 1 to {len(order) + 1} positional arguments "
@@ -167,8 +168,8 @@ class Factory:
         classes = self
         cls_cell: list[Any] = []
 
-        def __post_init__(self: Any, **kwargs: Any) -> None:  # noqa: N807
-            base = super(cls_cell[0], self).__post_init__
+        def __post_init__(self: Any, **kwargs: Any) -> None:
+            base: Any = getattr(super(cls_cell[0], self), "__post_init__")  # noqa: B009
             Run(self, {}, kwargs, classes, base).steps(steps)
 
         return _with_class(__post_init__, cls_cell, name, classes)
@@ -196,19 +197,17 @@ def _add_fields(fields: dict[str, Any], names: dict[str, Any]) -> None:
         if "default" in spec:
             default = spec["default"]
             if isinstance(default, list | dict | set):
-                names[name] = dataclasses.field(
-                    default_factory=lambda value=default: copy.deepcopy(value)
-                )
+                names[name] = dataclasses.field(default_factory=partial(copy.deepcopy, default))
             else:
                 names[name] = default
     names["__annotations__"] = annotations
 
 
-def _unknown_member(name: str, member: str) -> property:
-    def read(self: Any) -> Any:
+def _unknown_member(name: str, member: str, *, settable: bool) -> property:
+    def refuse(self: Any, *value: Any) -> Any:
         raise NotModelled(f"transformers.{name}.{member}")
 
-    return property(read)
+    return property(refuse, refuse if settable else None)
 
 
 def _no_base(**kwargs: Any) -> None:

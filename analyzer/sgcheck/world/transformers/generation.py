@@ -79,7 +79,9 @@ class Generation:
             self._check_suppressed()
         for name in _OF_GENERATE:
             if hasattr(self, name):
-                raise ValueError(f"Argument `{name}` is not a valid argument of `GenerationConfig`.")
+                raise ValueError(
+                    f"Argument `{name}` is not a valid argument of `GenerationConfig`."
+                )
 
     def _check_beams(self, newer: bool) -> None:
         config: Any = self
@@ -117,7 +119,7 @@ class Generation:
                 raise ValueError(f"Every token in `{name}` is also in `suppress_tokens`")
 
     @classmethod
-    def from_pretrained(
+    def from_pretrained(  # noqa: PLR0917
         cls,
         pretrained_model_name: Any,
         config_file_name: Any = None,

@@ -7,6 +7,7 @@ field table, the defaults on the class, equality by fields and the missing hash.
 """
 
 import dataclasses
+import inspect
 import typing
 from typing import Any, cast
 
@@ -31,7 +32,7 @@ def collect_fields(cls: type) -> None:
     table: dict[str, dataclasses.Field[Any]] = {}
     for base in reversed(cls.__mro__[1:]):
         table.update(getattr(base, _FIELDS, None) or {})
-    for name, annotation in cls.__dict__.get("__annotations__", {}).items():
+    for name, annotation in inspect.get_annotations(cls).items():
         found = cls.__dict__.get(name, dataclasses.MISSING)
         if isinstance(found, dataclasses.Field):
             field: Any = found

@@ -71,8 +71,11 @@ class Library:
     def modules(self) -> dict[str, Names | None]:
         """Names by module; None for a module that the release does not have."""
         common = self._common()
-        placeholders = {
+        placeholders: dict[str, Callable[[], object]] = {
             name: partial(self._placeholder, name) for name in self._general["placeholders"]
+        }
+        placeholders |= {
+            name: partial(_refused, name) for name in self._general["functions"]
         }
         classes = {
             name: partial(self.factory.config_class, name) for name in self.release.class_names()
@@ -153,6 +156,8 @@ class Library:
         made = self._placeholders.get(name)
         if made is None:
             spec = self._general["placeholders"][name]
+            if "same_as" in spec:
+                return self._placeholder(spec["same_as"])
             bases = tuple(self._placeholder(base) for base in spec["bases"])
             made = self._placeholders[name] = placeholder(
                 name, spec["module"], spec["callables"].split(), spec["values"].split(), bases

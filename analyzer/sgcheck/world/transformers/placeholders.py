@@ -11,12 +11,40 @@ from .errors import NotModelled
 from .release import Release
 
 _KEPT = frozenset(
-    ("__class__", "__dict__", "__doc__", "__module__", "__weakref__", "__init_subclass__")
-    + ("__subclasshook__", "__new__", "__getattribute__", "__setattr__", "__delattr__")
-    + ("__abstractmethods__", "__parameters__", "__orig_bases__", "__annotations__", "__slots__")
-    + ("__hash__", "__eq__", "__repr__", "__str__", "__dir__", "__sizeof__", "__format__")
-    + ("__reduce__", "__reduce_ex__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__")
-    + ("__getstate__", "__init__")
+    (
+        "__class__",
+        "__dict__",
+        "__doc__",
+        "__module__",
+        "__weakref__",
+        "__init_subclass__",
+        "__subclasshook__",
+        "__new__",
+        "__getattribute__",
+        "__setattr__",
+        "__delattr__",
+        "__abstractmethods__",
+        "__parameters__",
+        "__orig_bases__",
+        "__annotations__",
+        "__slots__",
+        "__hash__",
+        "__eq__",
+        "__repr__",
+        "__str__",
+        "__dir__",
+        "__sizeof__",
+        "__format__",
+        "__reduce__",
+        "__reduce_ex__",
+        "__ne__",
+        "__lt__",
+        "__le__",
+        "__gt__",
+        "__ge__",
+        "__getstate__",
+        "__init__",
+    )
 )
 
 
@@ -45,7 +73,9 @@ def placeholder(
     names: dict[str, Any] = {
         member: _refuse(f"{code}.{member}") for member in callables if member not in _KEPT
     }
-    names |= {member: _Unread(f"{code}.{member}") for member in values if member not in _KEPT}
+    names |= {
+        member: _Unread(f"{code}.{member}") for member in values if not member.startswith("__")
+    }
     names |= {"__module__": module, "__doc__": None, "__init__": _refuse(code)}
     return type(name, bases, names)
 

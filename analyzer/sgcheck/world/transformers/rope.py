@@ -46,10 +46,6 @@ def check_keys(kind: Any, received: set[str], needed: set[str], ignored: set[str
         raise KeyError(f"Missing required keys in the rope parameters of '{kind}': {missing}")
 
 
-def _is_number_below_one(value: Any, kinds: tuple[type, ...]) -> bool:
-    return value is None or not isinstance(value, kinds) or value < 1.0
-
-
 def _check_values(config: Any, scaling: dict[str, Any], kind: str) -> None:
     """Touch the values as the library does; wrong ones only warn, but odd types raise."""
     if kind == "yarn":
@@ -79,7 +75,7 @@ def check_scaling_4(config: Any, release: Any, ignored: set[str] | None = None) 
     if kind == "yarn" and release.at_least(4, 57):
         original = scaling.get("original_max_position_embeddings")
         if original is not None:
-            config.max_position_embeddings / original  # noqa: B018
+            config.max_position_embeddings / original
 
 
 class RopeParameters:
@@ -201,7 +197,7 @@ class RopeParameters:
         _check_values(config, part, kind)
         if kind == "yarn":
             source = part if self._release.at_least(5, 12) else config.rope_parameters
-            config.max_position_embeddings / source["original_max_position_embeddings"]  # noqa: B018
+            config.max_position_embeddings / source["original_max_position_embeddings"]
 
 
 def _nested_keys(config: Any, parameters: dict[str, Any], newest: bool) -> list[str]:

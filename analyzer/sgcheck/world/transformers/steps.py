@@ -120,12 +120,10 @@ def _interval(run: Run, off: str, on: str, every: Value, count: Value) -> Any:
 def _windowed(run: Run, window: Value, first: Value, count: Value) -> Any:
     has_window = run.value(window) is not None
     names = ("full_attention", "sliding_attention")
-    return [
-        names[has_window and index >= run.value(first)] for index in range(run.value(count))
-    ]
+    return [names[has_window and index >= run.value(first)] for index in range(run.value(count))]
 
 
-def _cycle(
+def _cycle(  # noqa: PLR0917
     run: Run, hit: Any, miss: Any, shift: int, every: Value, rest: int, equal: bool, count: Value
 ) -> Any:
     total = run.value(count)
@@ -220,6 +218,9 @@ def nested(run: Run, source: Value, target: Value, how: dict[str, Any]) -> None:
         if "defaults_of" in how:
             given |= getattr(run.instance, how["defaults_of"])
         run.set(target, cls(**(run.kwargs if kind == "kwargs" else given)))
+    elif "made" in how:
+        if isinstance(given, run.classes.config_class(how["made"])):
+            run.set(target, given)
     elif not how.get("only", False):
         run.set(target, given)
 
@@ -254,7 +255,9 @@ def _tie(run: Run, part: str, must_have: bool, own: Value | None = None) -> None
     instance = run.instance
     if not (instance.tie_word_embeddings if own is None else run.value(own)):
         inner = getattr(instance, part)
-        tied = inner.tie_word_embeddings if must_have else getattr(inner, "tie_word_embeddings", False)
+        tied = (
+            inner.tie_word_embeddings if must_have else getattr(inner, "tie_word_embeddings", False)
+        )
         if tied:
             instance.tie_word_embeddings = tied
 

@@ -48,7 +48,7 @@ def make_strict(cls: type[Any], release: Release, own: dict[str, dict[str, Any]]
 
     construct: Callable[..., None] = cls.__init__
 
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         construct(self, *args, **kwargs)
         cls.validate(self)
 

@@ -77,6 +77,7 @@ class TypeChecker:
         )
 
     def _check_literal(self, name: str, value: Any, args: list[Any]) -> None:
+        allowed: list[Any]
         if isinstance(value, bool):
             allowed = [item for item in args if isinstance(item, bool)]
         elif isinstance(value, int):
@@ -168,7 +169,7 @@ def interval(value: Any, low: float | None, high: float | None) -> None:
     """Raise `ValueError` if the value lies outside the closed interval."""
     lowest = float("-inf") if low is None else low
     highest = float("inf") if high is None else high
-    if not (lowest <= value and value <= highest):
+    if not (lowest <= value <= highest):
         parts = []
         if low is not None:
             parts.append(f" greater or equal to {low}")

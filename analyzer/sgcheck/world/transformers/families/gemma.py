@@ -80,9 +80,7 @@ def _sparsity_of_each_layer(run: Run) -> None:
 
 def _check_sparsity(run: Run) -> None:
     pattern, count = read(run, "activation_sparsity_pattern"), read(run, "num_hidden_layers")
-    refuse_unless(
-        len(pattern) == count, f"activation_sparsity_pattern must have {count} values"
-    )
+    refuse_unless(len(pattern) == count, f"activation_sparsity_pattern must have {count} values")
 
 
 def _channels_as_list(run: Run) -> None:
@@ -151,6 +149,24 @@ def _write_whole_window(class_name: str, only: Any) -> Any:
     return to_dict
 
 
+def _validate_assistant(class_name: str) -> Any:
+    def validate_architecture(self: Any) -> None:
+        text = self.text_config
+        if text is not None:
+            for name, value in (
+                ("hidden_size_per_layer_input", 0),
+                ("vocab_size_per_layer_input", 0),
+            ):
+                refuse_unless(getattr(text, name) == value, f"{name} must be {value}")
+            for name in ("enable_moe_block", "use_double_wide_mlp"):
+                refuse_unless(getattr(text, name) is False, f"{name} must be False")
+            shared = text.num_kv_shared_layers == text.num_hidden_layers
+            refuse_unless(shared, "all layers of an assistant must be shared")
+        above(self, class_name).validate_architecture()
+
+    return validate_architecture
+
+
 RULES: dict[str, Rule] = {
     "Gemma3TextConfig:sliding_window": _halve_window,
     "Gemma3nTextConfig:intsize_len": _width_of_each_layer,
@@ -178,10 +194,18 @@ for _name in ("Gemma4TextConfig", "Gemma4UnifiedTextConfig", "DiffusionGemmaText
     RULES[f"{_name}:per_layer_config"] = _shapes_of_full_layers
 
 MEMBERS: dict[tuple[str, str], Any] = {
+    ("Gemma4AssistantConfig", "validate_architecture"): _validate_assistant(
+        "Gemma4AssistantConfig"
+    ),
     ("Gemma3TextConfig", "to_dict"): _write_whole_window("Gemma3TextConfig", True),
     ("Gemma3nTextConfig", "to_dict"): _write_whole_window("Gemma3nTextConfig", True),
 }
-for _name in ("Gemma3TextConfig", "Gemma3nTextConfig", "T5Gemma2TextConfig", "T5Gemma2DecoderConfig"):
+for _name in (
+    "Gemma3TextConfig",
+    "Gemma3nTextConfig",
+    "T5Gemma2TextConfig",
+    "T5Gemma2DecoderConfig",
+):
     MEMBERS[_name, "convert_rope_params_to_dict"] = _rope_per_layer_type
 for _name in (
     "Gemma4TextConfig",

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from ..steps import Run
 from .. import rope
+from ..steps import Run
 from .helpers import Rule, read, refuse_unless, write
 
 _MISMATCH = "The dimensions for the Mamba head state do not match the model intermediate_size"

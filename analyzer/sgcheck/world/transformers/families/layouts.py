@@ -62,7 +62,7 @@ def _smollm_layers(run: Run) -> None:
         slides = read(run, "use_sliding_window") and read(run, "sliding_window") is not None
         without = run.instance.no_rope_layers
         kinds = [
-            _SLIDING if slides and not without[index] else _FULL
+            _FULL if without[index] or not slides else _SLIDING
             for index in range(read(run, "num_hidden_layers"))
         ]
         write(run, "layer_types", kinds)
@@ -122,8 +122,6 @@ def _one_dense_layer(run: Run) -> None:
         config.mlp_layer_types = ["dense"] * dense + ["sparse"] * max(count - 1, 0)
 
 
-
-
 def _take_linear(name: str, key: str) -> Rule:
     def take(run: Run) -> None:
         given = run.args["linear_attn_config"]
@@ -171,6 +169,36 @@ def _check_offset(kind: str, period: str, offset: str) -> Rule:
         refuse_unless(at < every, f"{kind} layer offset ({at}) must be smaller than {every}")
 
     return check
+
+
+def _validate_offsets(self: Any) -> None:
+    refuse_unless(self.attn_layer_offset < self.attn_layer_period, "attention layer offset")
+    refuse_unless(self.expert_layer_offset < self.expert_layer_period, "expert layer offset")
+
+
+def _attention_by_period(self: Any) -> list[str]:
+    period, offset = self.attn_layer_period, self.attn_layer_offset
+    count = self.num_hidden_layers
+    return ["attention" if index % period == offset else "mamba" for index in range(count)]
+
+
+def _attention_by_index(self: Any) -> list[str]:
+    newest = self._release.at_least(5, 19)
+    names = (_FULL, "linear_attention") if newest else ("attention", "mamba")
+    chosen = self.attn_layer_indices
+    count = self.num_hidden_layers
+    return [names[0] if chosen and index in chosen else names[1] for index in range(count)]
+
+
+def _twice_the_layers(self: Any) -> Any:
+    return 2 * self.num_layers
+
+
+def _half_the_layers(self: Any, value: Any) -> None:
+    self.num_layers = value // 2
+
+
+_validate_offsets.__name__ = "validate_architecture"
 
 
 def _untied(run: Run) -> None:
@@ -250,4 +278,8 @@ RULES: dict[str, Rule] = {
 
 MEMBERS: dict[tuple[str, str], Any] = {
     ("DbrxConfig", "validate_architecture"): _validate_untied,
+    ("JambaConfig", "validate_architecture"): _validate_offsets,
+    ("JambaConfig", "layers_block_type"): property(_attention_by_period),
+    ("BambaConfig", "layers_block_type"): property(_attention_by_index),
+    ("LongcatFlashConfig", "num_hidden_layers"): property(_twice_the_layers, _half_the_layers),
 }

@@ -83,9 +83,7 @@ def _validate_layers(self: Any) -> None:
     kinds = _kinds(self._release)
     _check_kinds(self.layer_types, kinds)
     if self.num_nextn_predict_layers > 0:
-        refuse_unless(
-            self.mtp_layers_block_type is not None, "mtp_layers_block_type is required"
-        )
+        refuse_unless(self.mtp_layers_block_type is not None, "mtp_layers_block_type is required")
         _check_kinds(self.mtp_layers_block_type, kinds)
 
 

@@ -89,8 +89,7 @@ def _blocks_of_memory(run: Run) -> None:
         ]
     elif "full_attention" in config.layer_types:
         config.layer_types = [
-            "indexed_attention" if kind == "full_attention" else kind
-            for kind in config.layer_types
+            "indexed_attention" if kind == "full_attention" else kind for kind in config.layer_types
         ]
 
 
@@ -109,7 +108,22 @@ RULES: dict[str, Rule] = {
     "Qwen4ExpTextConfig:interval_pattern": _blocks_of_memory,
     "Qwen4ExpTextConfig:ple_layer_ids": _sorted_layers,
 }
-MEMBERS: dict[tuple[str, str], Any] = {}
+
+
+def _text_of_thinker(self: Any, *args: Any, **kwargs: Any) -> Any:
+    if not self._release.at_least(4, 56):
+        return self.thinker_config.get_text_config()
+    return self.thinker_config.get_text_config(*args, **kwargs)
+
+
+def _whole_text_of_thinker(self: Any, decoder: Any = False) -> Any:
+    return self.thinker_config.get_text_config()
+
+
+MEMBERS: dict[tuple[str, str], Any] = {
+    ("Qwen2_5OmniConfig", "get_text_config"): _text_of_thinker,
+    ("Qwen3OmniMoeConfig", "get_text_config"): _whole_text_of_thinker,
+}
 for _name in ("Qwen2VLConfig", "Qwen2_5_VLConfig", "PaddleOCRVLConfig"):
     RULES[f"{_name}:text_params"] = _name_keywords
     RULES[f"{_name}:text_kwargs"] = _take_keywords

@@ -1,5 +1,6 @@
 """Families that check or convert rotary parameters in their own way."""
 
+from collections.abc import Callable
 from typing import Any
 
 from ..steps import Run
@@ -90,13 +91,128 @@ def _validate_phi_strictly(self: Any) -> None:
 class _ValidateRope:
     """`validate_rope` with the signature of the release: strict classes count parameters."""
 
+    def __init__(self, older: Callable[..., None], newer: Callable[..., None]) -> None:
+        self._older, self._newer = older, newer
+
     def __get__(self, instance: Any, owner: Any) -> Any:
-        newer = owner._release.at_least(5, 6)
-        function = _validate_phi_strictly if newer else _validate_phi
+        function = self._newer if owner._release.at_least(5, 6) else self._older
         return function if instance is None else function.__get__(instance, owner)
 
 
 _validate_phi_strictly.__name__ = "validate_rope"
+
+
+def _mrope_is_default(
+    self: Any, ignore_keys_at_rope_validation: Any = None, **kwargs: Any
+) -> dict[str, Any]:
+    """Multimodal sections are a matter of the model; the parameters are the default ones."""
+    given = kwargs.pop("rope_scaling", None)
+    self.rope_parameters = given or self.rope_parameters
+    if self.rope_parameters is None:
+        self.rope_parameters = {}
+    parameters = self.rope_parameters
+    parameters.setdefault("rope_theta", kwargs.pop("rope_theta", self.default_theta))
+    if parameters.get("rope_type", parameters.get("type")) == "mrope":
+        parameters["rope_type"] = "default"
+    self.standardize_rope_params()
+    if not self._release.at_least(5, 6):
+        self.validate_rope(ignore_keys=ignore_keys_at_rope_validation)
+    return kwargs
+
+
+def _neox_names(
+    self: Any, ignore_keys_at_rope_validation: Any = None, **kwargs: Any
+) -> dict[str, Any]:
+    given = kwargs.pop("rope_scaling", None)
+    self.rope_parameters = given or self.rope_parameters
+    if self.rope_parameters is None:
+        self.rope_parameters = {}
+    theta = kwargs.pop("rotary_emb_base", self.default_theta)
+    self.rope_parameters.setdefault("rope_theta", theta)
+    share = kwargs.pop("rotary_pct", 0.25)
+    if self._release.at_least(5, 6):
+        self.rope_parameters.setdefault("partial_rotary_factor", share)
+    else:
+        self.rope_parameters["partial_rotary_factor"] = share
+    self.standardize_rope_params()
+    if not self._release.at_least(5, 6):
+        self.validate_rope(ignore_keys=ignore_keys_at_rope_validation)
+    return kwargs
+
+
+def _as_given(self: Any, **kwargs: Any) -> dict[str, Any]:
+    return kwargs
+
+
+def _without_type(self: Any, **kwargs: Any) -> dict[str, Any]:
+    if self.rope_parameters.get("rope_type") is not None:
+        del self.rope_parameters["rope_type"]
+    return kwargs
+
+
+def _per_layer_type(self: Any, **kwargs: Any) -> dict[str, Any]:
+    """One theta, under whichever kind of layer is looked at first."""
+    given = kwargs.pop("rope_scaling", None)
+    kinds = ("full_attention", "sliding_attention")
+    if self.rope_parameters is None:
+        self.rope_parameters = {kind: {"rope_type": "default"} for kind in kinds}
+    if given is not None:
+        self.rope_parameters["full_attention"].update(given)
+    for kind in kinds:
+        if self.rope_parameters.get(kind) is None:
+            self.rope_parameters[kind] = {"rope_type": "default"}
+        theta = kwargs.pop("rope_theta", self.default_theta)
+        self.rope_parameters[kind].setdefault("rope_theta", theta)
+    self.standardize_rope_params()
+    return kwargs
+
+
+def _bert_per_layer_type(
+    self: Any, ignore_keys_at_rope_validation: Any = None, **kwargs: Any
+) -> dict[str, Any]:
+    given = kwargs.pop("rope_scaling", None)
+    kinds = (("full_attention", "global"), ("sliding_attention", "local"))
+    if self.rope_parameters is None:
+        self.rope_parameters = {kind: {"rope_type": "default"} for kind, _ in reversed(kinds)}
+    if given is not None:
+        for kind, _ in kinds:
+            self.rope_parameters[kind].update(given)
+    for kind, reach in kinds:
+        if self.rope_parameters.get(kind) is None:
+            self.rope_parameters[kind] = {"rope_type": "default"}
+        theta = kwargs.pop(f"{reach}_rope_theta", self.default_theta[reach])
+        self.rope_parameters[kind].setdefault("rope_theta", theta)
+    self.standardize_rope_params()
+    if not self._release.at_least(5, 6):
+        self.validate_rope(ignore_keys=ignore_keys_at_rope_validation)
+    return kwargs
+
+
+def _validate_phimoe(self: Any, **ignored: Any) -> None:
+    above(self, "PhimoeConfig").validate_rope(**ignored)
+    parameters = self.rope_parameters
+    if parameters["rope_type"] == "default":
+        return
+    if "original_max_position_embeddings" in parameters:
+        original = parameters["original_max_position_embeddings"]
+        self.original_max_position_embeddings = original
+    for name in ("short_mscale", "long_mscale"):
+        if not isinstance(parameters.get(name, None), int | float):
+            raise TypeError(f"`rope_parameters`'s {name} field must be a number")
+
+
+def _validate_phimoe_strictly(self: Any) -> None:
+    _validate_phimoe(self)
+
+
+_validate_phimoe_strictly.__name__ = "validate_rope"
+
+
+def _without_compile(self: Any) -> dict[str, Any]:
+    output: dict[str, Any] = above(self, "ModernBertConfig").to_dict()
+    output.pop("reference_compile", None)
+    return output
+
 
 RULES: dict[str, Rule] = {
     "Phi3Config:_rope_scaling_adjustment": _rename_phi,
@@ -107,5 +223,15 @@ for _name in ("OlmoConfig", "Olmo2Config"):
 
 MEMBERS: dict[tuple[str, str], Any] = {
     ("Phi3Config", "convert_rope_params_to_dict"): _convert_phi,
-    ("Phi3Config", "validate_rope"): _ValidateRope(),
+    ("Phi3Config", "validate_rope"): _ValidateRope(_validate_phi, _validate_phi_strictly),
+    ("PhimoeConfig", "validate_rope"): _ValidateRope(_validate_phimoe, _validate_phimoe_strictly),
+    ("GPTNeoXConfig", "convert_rope_params_to_dict"): _neox_names,
+    ("ZayaConfig", "convert_rope_params_to_dict"): _without_type,
+    ("Olmo3Config", "convert_rope_params_to_dict"): _per_layer_type,
+    ("ModernBertConfig", "convert_rope_params_to_dict"): _bert_per_layer_type,
+    ("ModernBertConfig", "to_dict"): _without_compile,
 }
+for _name in ("Qwen2VLTextConfig", "Qwen2_5_VLTextConfig"):
+    MEMBERS[_name, "convert_rope_params_to_dict"] = _mrope_is_default
+for _name in ("LagunaConfig", "MellumConfig", "MiMoV2FlashConfig"):
+    MEMBERS[_name, "convert_rope_params_to_dict"] = _as_given
