@@ -67,7 +67,7 @@ def test_a_log_that_disagrees(confirm: Confirm, fake: Fake, tmp_path: Path) -> N
     log.write_text(log_of(fake, attention_backend="blue"))
     code, out, _ = confirm("--log", str(log))
     assert code == 1
-    assert "predicted green, seen blue" in out and "sglang/srt/server_args.py:63" in out
+    assert "predicted green, seen blue" in out and "sglang/srt/server_args.py:65" in out
 
 
 def test_the_version_is_that_of_the_log(

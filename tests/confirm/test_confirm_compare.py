@@ -208,6 +208,8 @@ def test_environment_variables_are_compared_where_they_are_known() -> None:
     result = compare(predicted, replace(seen(), env_after={"A": "1", "C": "2"}))
     assert [entry.field for entry in result.disagree] == ["environment B", "environment C"]
     assert not compare(predicted, seen()).disagree
+    imported = replace(seen(), env_after={"A": "1"}, env_imported=frozenset({"B"}))
+    assert not compare(predicted, imported).disagree
 
 
 def test_predicted_warnings_are_looked_for() -> None:

@@ -69,7 +69,7 @@ def test_an_error_that_was_predicted(confirm: Confirm, fake: Fake) -> None:
     assert (error["type"], error["file"], error["line"]) == (
         "ValueError",
         "sglang/srt/server_args.py",
-        67,
+        69,
     )
 
 

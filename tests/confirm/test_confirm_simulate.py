@@ -35,6 +35,13 @@ def test_it_agrees_with_the_prediction(confirm: Confirm, fake: Fake, arch: str) 
     assert [entry["field"] for entry in document["unknown"]] == ["random_seed"]
 
 
+def test_what_an_import_writes_is_no_difference(confirm: Confirm, fake: Fake) -> None:
+    late = (fake.tree / "sglang" / "srt" / "late.py").read_text()
+    assert "SGLANG_FAKE_LATE" in late
+    code, document, _ = simulate(confirm, fake)
+    assert code == 0 and "SGLANG_FAKE_LATE" not in json.dumps(document)
+
+
 def test_it_says_beforehand_what_is_run(confirm: Confirm, fake: Fake) -> None:
     _, _, err = simulate(confirm, fake)
     assert (
@@ -49,7 +56,7 @@ def test_an_error_with_its_line(confirm: Confirm, fake: Fake) -> None:
     outcome = document["outcome"]
     assert isinstance(outcome, dict)
     assert (code, outcome["fit"]) == (0, "agrees")
-    assert outcome["observed"]["error"]["line"] == outcome["predicted"]["error"]["line"] == 67
+    assert outcome["observed"]["error"]["line"] == outcome["predicted"]["error"]["line"] == 69
 
 
 def test_an_error_of_the_check(confirm: Confirm, fake: Fake) -> None:

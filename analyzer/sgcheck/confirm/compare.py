@@ -181,7 +181,7 @@ class _Fields:
         if seen is None or not starts or self.observation.outcome.status != "ok":
             return
         predicted = self.prediction.env_after
-        for name in sorted(set(seen) | set(predicted)):
+        for name in sorted((set(seen) | set(predicted)) - self.observation.env_imported):
             label = f"environment {name}"
             before, after = predicted.get(name), seen.get(name)
             if name in seen and name in predicted and matches(before, after):

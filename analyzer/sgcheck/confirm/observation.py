@@ -72,7 +72,8 @@ class Observation:
 
     `fields` holds JSON values, `Opaque` and `PrintedRecord` inside. `complete` is False where the
     fields were cut off or damaged. `log` is what SGLang logged (None: not seen); its lines may
-    have neither level nor place. `notes` are sentences for the user.
+    have neither level nor place. `env_imported` are variables that the mere import of some module
+    wrote; their values depend on the host. `notes` are sentences for the user.
     """
 
     evidence: Evidence
@@ -88,6 +89,7 @@ class Observation:
     packages: Mapping[str, str | None] = field(default_factory=dict)
     launch_command: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
+    env_imported: frozenset[str] = frozenset()
 
 
 def plain(value: Any) -> JsonValue:

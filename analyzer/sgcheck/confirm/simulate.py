@@ -328,6 +328,7 @@ def observation_of(
             LogLine(e["level"], e["message"], e["file"], e["line"]) for e in answer.get("log", ())
         ),
         env_after=_environment(answer.get("env_after")),
+        env_imported=frozenset(answer.get("env_imported", ())),
         packages=packages,
         notes=tuple(notes),
     )

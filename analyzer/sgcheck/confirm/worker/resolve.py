@@ -213,7 +213,6 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     sys.argv = ["sglang.launch_server", *argv]
     before = dict(os.environ)
     recorder.log.clear()
-    recorder.imported.clear()
     resolve(module, argv, answer, recorder)
     after = dict(os.environ)
     answer["env_after"] = {
@@ -221,6 +220,7 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
         for name in sorted(set(before) | set(after))
         if before.get(name) != after.get(name) and name not in recorder.imported
     }
+    answer["env_imported"] = sorted(recorder.imported)
     answer["log"] = recorder.log
     return answer
 
