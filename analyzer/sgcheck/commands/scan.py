@@ -57,6 +57,12 @@ def target_options() -> Callable[[Any], Any]:
 @target_options()
 @options.source_options()
 @option("SGLang", "--fetch", is_flag=True, help="Fetch releases that only a scanned file names.")
+@option(
+    "Target",
+    "--explore",
+    is_flag=True,
+    help="Follow all models where one is not known; slow.",
+)
 @option("Files", "--exclude", multiple=True, metavar="GLOB", help="Leave out; repeatable.")
 @option("Files", "--no-ignore", is_flag=True, help="Read what .gitignore leaves out, too.")
 @option("Files", "--stdin-name", metavar="NAME", default="<stdin>", help="Name for - .")
@@ -170,7 +176,12 @@ def check(
         return (*named, ("option", wish))
 
     progress = StderrProgress()
-    releases = Releases(offline=params["offline"], fetch=params["fetch"], progress=progress)
+    releases = Releases(
+        offline=params["offline"],
+        fetch=params["fetch"],
+        explore=params["explore"],
+        progress=progress,
+    )
     try:
         return Checker(rules, releases, layers).check(found.launches)
     finally:

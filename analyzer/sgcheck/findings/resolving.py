@@ -41,6 +41,7 @@ class Release:
 
     tree: Tree
     predictor: Predictor
+    explore: bool = False
     tables: dict[TargetSpec, FlagTable | None] = field(default_factory=dict)
     answers: dict[Question, Resolution] = field(default_factory=dict)
     lines: dict[str, list[str]] = field(default_factory=dict)
@@ -66,7 +67,7 @@ class Release:
                 dict(question.files),
             )
             try:
-                found = self.predictor.check(launch)
+                found = self.predictor.check(launch, explore=self.explore)
             except SgcheckError:
                 raise
             except (EngineSignal, Exception) as error:
@@ -107,6 +108,7 @@ class Releases:
     """Releases by what names them, the least recently used one dropped.
 
     A release that a file names is not fetched unless `fetch` allows it: what is scanned may be anybody's.
+    `explore` follows every model that a launch might name where its own is not known, which is slow.
     """
 
     def __init__(
@@ -114,11 +116,13 @@ class Releases:
         *,
         offline: bool = False,
         fetch: bool = False,
+        explore: bool = False,
         packages: Mapping[str, str | bool] | None = None,
         progress: Progress | None = None,
     ) -> None:
         self._offline = offline
         self._fetch = fetch
+        self._explore = explore
         self._packages = packages or None
         self._progress = progress
         self._kept: OrderedDict[tuple[str | None, str | None], Release | SgcheckError] = (
@@ -146,7 +150,7 @@ class Releases:
         from sgcheck.resolve.predict import Predictor
 
         tree = open_tree(version, python=python, offline=offline, progress=self._progress)
-        return Release(tree, Predictor(tree, packages=self._packages))
+        return Release(tree, Predictor(tree, packages=self._packages), self._explore)
 
 
 def _table(predictor: Predictor, target: TargetSpec) -> FlagTable | None:

@@ -94,7 +94,7 @@ WORDS = {"crash": "crash", "garbage": "give garbage"}
 def check(subject: Subject, find: FindingBuilder) -> Iterator[Finding]:
     """One finding per backend and role with a bad report."""
     outcome = subject.resolution.outcome.status if subject.resolution is not None else "unknown"
-    if not subject.settled.certain or outcome in ("startup_error", "cli_error"):
+    if outcome in ("startup_error", "cli_error"):
         return
     seen: set[tuple[str, str]] = set()
     for fact in facts():
@@ -109,7 +109,7 @@ def check(subject: Subject, find: FindingBuilder) -> Iterator[Finding]:
 
 def _applies(fact: Fact, subject: Subject) -> bool:
     """Whether the fact's conditions hold, the value of the backend aside."""
-    if fact.arch and subject.arch not in fact.arch:
+    if fact.arch and not (subject.settled.certain and subject.arch in fact.arch):
         return False
     if not _in_range(fact, subject.version):
         return False
@@ -147,12 +147,18 @@ def _holds(subject: Subject, name: str, wanted: tuple[str | bool | int, ...]) ->
 
 
 def _known(subject: Subject, name: str) -> tuple[bool, JsonValue]:
-    """A field's value: as resolved, else as the command line gives it."""
+    """A field's value: as resolved, else as the command line gives it, else its default.
+
+    Where nothing is resolved (the model is not known, say), resolution might still change it.
+    """
     answer = subject.field(name)
-    if answer is not None and answer.status == "decided":
-        return True, answer.value
+    if answer is not None and answer.status != "unknown":
+        return answer.status == "decided", answer.value
     use = subject.use_of(name)
-    if use is None or not use.known:
+    if use is None:
+        flags = subject.table.of_dest(name) if subject.table is not None else ()
+        return bool(flags) and not subject.command.open, flags[0].default if flags else None
+    if not use.known:
         return False, None
     if not use.values:
         return True, True
