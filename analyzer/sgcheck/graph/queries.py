@@ -107,8 +107,8 @@ def node_of(graph: RuleGraph, name: str) -> str:
     if name in graph and graph.nodes[name]["kind"] not in ("rule", "function"):
         return name
     words = [name, name.replace("-", "_").strip("_")]
-    for kind in ("field", "flag", "env", "probe", "model"):
-        for word in words:
+    for word in words:
+        for kind in ("field", "flag", "env", "probe", "model"):
             if f"{kind}:{word}" in graph:
                 return f"{kind}:{word}"
     names = sorted(

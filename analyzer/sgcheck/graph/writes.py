@@ -65,6 +65,8 @@ class Writes:
                     yield from self._attribute(rule, reached)
                 case "call":
                     yield from self._changed(rule, reached)
+                    if (rule.target or "").endswith(".update"):
+                        yield from self._computed_keys(rule, reached)
                 case "declare":
                     yield from self._declared(rule, reached, calls)
                     yield from self._computed_keys(rule, reached)
