@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import pytest
+from confirm_samples import PATIENT
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,11 +22,13 @@ LITERALS = st.recursive(
 )
 
 
+@PATIENT
 @given(LITERALS)
 def test_every_literal_is_read_back(value: Any) -> None:
     assert read_value(repr(value)) == value
 
 
+@PATIENT
 @given(st.dictionaries(st.from_regex(r"[a-z_]{1,8}", fullmatch=True), LITERALS, max_size=6))
 def test_both_forms_of_a_record_are_read_back(fields: dict[str, Any]) -> None:
     printed = "ServerArgs(" + ", ".join(f"{k}={v!r}" for k, v in fields.items()) + ")"
@@ -33,6 +36,7 @@ def test_both_forms_of_a_record_are_read_back(fields: dict[str, Any]) -> None:
     assert read_record(repr(fields)) == (fields, True)
 
 
+@PATIENT
 @given(
     st.dictionaries(st.from_regex(r"[a-z_]{1,8}", fullmatch=True), LITERALS, max_size=6), st.data()
 )
@@ -46,6 +50,7 @@ def test_a_record_that_is_cut_off_gives_only_whole_fields(
     assert found.items() <= fields.items() or all(found[k] == fields[k] for k in found)
 
 
+@PATIENT
 @given(st.text(max_size=300))
 def test_no_text_breaks_the_reader(text: str) -> None:
     read_record(text)

@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 
 import pytest
-from confirm_samples import READY, SERVER_ARGS, arguments, traceback
+from confirm_samples import PATIENT, READY, SERVER_ARGS, arguments, traceback
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -257,6 +257,7 @@ def test_long_running_logs_are_not_looked_at_line_by_line(tmp_path: Path) -> Non
     assert scanner.quiet
 
 
+@PATIENT
 @given(
     st.lists(
         st.sampled_from(
@@ -286,6 +287,7 @@ def test_no_order_of_lines_breaks_the_scanner(lines: list[str]) -> None:
         choose_run(runs)
 
 
+@PATIENT
 @given(st.binary(max_size=400))
 def test_no_bytes_break_the_reader(data: bytes) -> None:
     scanner = LogScanner()

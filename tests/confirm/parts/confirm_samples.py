@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from hypothesis import HealthCheck, settings
+
 from sgcheck.confirm.observation import Observation, ObservedOutcome
 from sgcheck.resolve.resolution import (
     Because,
@@ -20,6 +22,9 @@ from sgcheck.resolve.resolution import (
     Target,
     TreeInfo,
 )
+
+PATIENT = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""For property tests on machines that have other things to do."""
 
 SERVER_ARGS = "sglang/srt/server_args.py"
 READY = "[2026-01-02 03:04:09] The server is fired up and ready to roll!"
