@@ -22,6 +22,10 @@ from sgcheck.syntax.translate import TranslationRefused, translate
 from sgcheck.values.signals import Escape
 
 
+SITE = "/usr/local/lib/python3.12/dist-packages"
+"""Where modules of the tree say that they lie (the world's files show them there)."""
+
+
 class World(Protocol):
     """What lies outside the tree."""
 
@@ -117,6 +121,16 @@ class Loader:
         """Whether a dotted name is one of the tree's."""
         return name.split(".")[0] == self.root
 
+    def locate(self, name: str) -> tuple[str, bool] | None:
+        """Where a module of the tree seems to lie, and whether it is a package; None: not the tree's."""
+        if not self.in_tree(name):
+            return None
+        file = self.code.find(name)
+        if file is None:
+            return None
+        place = file.path if file.path is not None and not file.is_package else name.replace(".", "/")
+        return f"{SITE}/{place}", file.is_package
+
     def load(self, name: str) -> Any:
         """Import a module (and its packages first)."""
         found = self.modules.get(name)
@@ -142,11 +156,12 @@ class Loader:
         module = TreeModule(name)
         space = ModuleType.__getattribute__(module, "__dict__")
         space["__builtins__"] = self.builtins
-        space["__file__"] = file.path
+        if file.path is not None:
+            space["__file__"] = f"{SITE}/{file.path}"
         space["__package__"] = name if file.is_package else parent
         space["__spec__"] = None
         if file.is_package:
-            space["__path__"] = [name.replace(".", "/")]
+            space["__path__"] = [f"{SITE}/{name.replace('.', '/')}"]
         self.modules[name] = module
         self._show(name)
         if file.path is not None:

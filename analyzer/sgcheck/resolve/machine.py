@@ -41,6 +41,7 @@ class Machine:
             torch_version=pins.get("torch", ""),
             transformers=self._transformers,
         )
+        self.world.files.tree = code.tree
         self._pins = pins
         self.world.environ.recording = False
         self.interpreter = Interpreter(code, self.world)

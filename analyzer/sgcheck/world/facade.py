@@ -109,7 +109,13 @@ class UnmodelledMeta(ABCMeta):
     def __getattr__(cls, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        return not_modelled(f"{cls.__module__}.{cls.__name__}.{name}")
+        what = f"{cls.__module__}.{cls.__name__}.{name}"
+        if name[0].isupper() and not name.isupper():
+            # What looked like a class was a module (`PIL.Image`).
+            made = unmodelled_class(what)
+            type.__setattr__(cls, name, made)
+            return made
+        return not_modelled(what)
 
 
 def _instance_attribute(self: Any, name: str) -> Any:

@@ -13,6 +13,8 @@ from sgcheck.values.signals import EngineSignal, Escape
 HOME = "/home/user"
 TMP = "/tmp"
 CWD = "/workspace"
+SITE = "/usr/local/lib/python3.12/dist-packages"
+"""Where the tree seems to be installed."""
 
 
 class UnknownFile(EngineSignal):
@@ -29,8 +31,17 @@ class Files:
 
     def __init__(self) -> None:
         self.content: dict[str, bytes | None] = {}
-        self.folders: dict[str, bool] = {"/": True, HOME: True, TMP: True, CWD: True, "/dev": True, "/dev/shm": True}
+        self.folders: dict[str, bool] = {
+            "/": True,
+            HOME: True,
+            TMP: True,
+            CWD: True,
+            "/dev": True,
+            "/dev/shm": True,
+        }
 
+        self.tree: Any = None
+        """The source tree (`read`, `exists`), shown below `SITE`."""
         self.unknown: Any = None
         """The models of which nothing is known (`unknown_model.UnknownModels`), or None."""
 
@@ -47,7 +58,9 @@ class Files:
         text = path if isinstance(path, str) else str(path)
         return posixpath.normpath(posixpath.join(CWD, text)) if text else ""
 
-    def mount(self, path: str, files: Mapping[str, bytes], listing: Mapping[str, int | None] | None = None) -> None:
+    def mount(
+        self, path: str, files: Mapping[str, bytes], listing: Mapping[str, int | None] | None = None
+    ) -> None:
         """Put a folder's files at `path`; names of `listing` without content exist but cannot be read."""
         base = self.absolute(path)
         self._folder(base)
@@ -65,19 +78,34 @@ class Files:
             self.folders[path] = True
             path = posixpath.dirname(path)
 
+    def _in_tree(self, path: Any) -> str | None:
+        full = self.absolute(path)
+        return full[len(SITE) + 1 :] if self.tree is not None and full.startswith(SITE + "/") else None
+
     def isfile(self, path: Any) -> Any:
+        inside = self._in_tree(path)
+        if inside is not None:
+            return inside.rpartition("/")[2].count(".") > 0 and self.tree.exists(inside)
         unknown = self._unknown(path)
         if unknown is not None:
-            return False if self.unknown.inside(unknown) == "" else self.unknown.file_exists(unknown)
+            return (
+                False if self.unknown.inside(unknown) == "" else self.unknown.file_exists(unknown)
+            )
         return self.absolute(path) in self.content
 
     def isdir(self, path: Any) -> Any:
+        inside = self._in_tree(path)
+        if inside is not None:
+            return not self.isfile(path) and self.tree.exists(inside)
         unknown = self._unknown(path)
         if unknown is not None and self.unknown.inside(unknown) == "":
             return True
         return self.absolute(path) in self.folders
 
     def exists(self, path: Any) -> Any:
+        inside = self._in_tree(path)
+        if inside is not None:
+            return self.tree.exists(inside)
         unknown = self._unknown(path)
         if unknown is not None:
             return self.unknown.file_exists(unknown)
@@ -90,14 +118,24 @@ class Files:
             raise Escape(Reason("model-unknown", detail="the files of the model's folder"))
         if base not in self.folders:
             kind = NotADirectoryError if base in self.content else FileNotFoundError
-            raise kind(2 if kind is FileNotFoundError else 20, "No such file or directory", str(path))
+            raise kind(
+                2 if kind is FileNotFoundError else 20, "No such file or directory", str(path)
+            )
         prefix = base.rstrip("/") + "/"
-        names = {p[len(prefix) :].split("/")[0] for p in (*self.content, *self.folders) if p.startswith(prefix) and p != prefix}
+        names = {
+            p[len(prefix) :].split("/")[0]
+            for p in (*self.content, *self.folders)
+            if p.startswith(prefix) and p != prefix
+        }
         return sorted(n for n in names if n)
 
     def read(self, path: Any) -> bytes | None:
         """Content of a file; None when it exists but its content is not at hand."""
         full = self.absolute(path)
+        inside = self._in_tree(path)
+        if inside is not None:
+            data: bytes = self.tree.read(inside)
+            return data
         unknown = self._unknown(path)
         if unknown is not None:
             raise UnknownFile(self.unknown.content(unknown), unknown)

@@ -66,7 +66,10 @@ class _StructMeta(type(msgspec.Struct)):  # type: ignore[misc]
         annotations = names.get("__annotations__")
         strings = annotations and any(isinstance(v, str) for v in annotations.values())
         if strings:
-            names = {**names, "__annotations__": {k: _without_text(v) for k, v in annotations.items()}}
+            names = {
+                **names,
+                "__annotations__": {k: _without_text(v) for k, v in annotations.items()},
+            }
         made = super().__new__(mcs, name, bases, names, **options)
         if strings:
             type.__setattr__(made, "__annotations__", annotations)
@@ -82,7 +85,15 @@ def _without_text(annotation: Any) -> Any:
 _STRUCT = _StructMeta("Struct", (msgspec.Struct,), {"__module__": "msgspec"})
 
 
-def _defstruct(name: str, fields: Any, *, bases: Any = None, module: str | None = None, namespace: Any = None, **options: Any) -> type:
+def _defstruct(
+    name: str,
+    fields: Any,
+    *,
+    bases: Any = None,
+    module: str | None = None,
+    namespace: Any = None,
+    **options: Any,
+) -> type:
     """`msgspec.defstruct`."""
     from sgcheck.interp.builtins import tree_frame
 
@@ -96,7 +107,9 @@ def _defstruct(name: str, fields: Any, *, bases: Any = None, module: str | None 
             if len(field) > 2:
                 names[field[0]] = field[2]
     names["__annotations__"] = annotations
-    names["__module__"] = module or names.get("__module__") or tree_frame().f_globals.get("__name__", "sglang")
+    names["__module__"] = (
+        module or names.get("__module__") or tree_frame().f_globals.get("__name__", "sglang")
+    )
     return _StructMeta(name, tuple(bases or (_STRUCT,)), names, **options)
 
 
@@ -117,7 +130,10 @@ def _msgspec() -> dict[str, Facade]:
         "UnsetType": msgspec.UnsetType, "Meta": msgspec.Meta, "Raw": msgspec.Raw, "structs": structs, "convert": convert,
         "MsgspecError": msgspec.MsgspecError, "ValidationError": msgspec.ValidationError, "DecodeError": msgspec.DecodeError,
     }  # fmt: skip
-    codec = {n: (lambda *a, _n=n, **k: not_modelled(f"msgspec codec {_n}")) for n in ("encode", "decode", "Encoder", "Decoder")}
+    codec = {
+        n: (lambda *a, _n=n, **k: not_modelled(f"msgspec codec {_n}"))
+        for n in ("encode", "decode", "Encoder", "Decoder")
+    }
     out = {"msgspec": Facade("msgspec", names), "msgspec.structs": structs}
     for sub in ("json", "msgpack"):
         facade = Facade(f"msgspec.{sub}", dict(codec))
@@ -156,7 +172,10 @@ def _json() -> Facade:
 
     names = {"loads": loads, "dumps": dumps, "load": load, "dump": dump, "JSONDecodeError": json.JSONDecodeError,
              "JSONEncoder": json.JSONEncoder, "JSONDecoder": json.JSONDecoder}  # fmt: skip
-    return Facade("json", {**names, "decoder": Facade("json.decoder", {"JSONDecodeError": json.JSONDecodeError})})
+    return Facade(
+        "json",
+        {**names, "decoder": Facade("json.decoder", {"JSONDecodeError": json.JSONDecodeError})},
+    )
 
 
 def _yaml() -> Facade:
@@ -171,20 +190,40 @@ def _yaml() -> Facade:
     def dump(value: Any, *args: Any, **kwargs: Any) -> Any:
         return lifted(lambda v: yaml.safe_dump(v))(value)
 
-    return Facade("yaml", {"safe_load": safe_load, "dump": dump, "safe_dump": dump, "YAMLError": yaml.YAMLError})
+    return Facade(
+        "yaml",
+        {"safe_load": safe_load, "dump": dump, "safe_dump": dump, "YAMLError": yaml.YAMLError},
+    )
 
 
 def _re() -> dict[str, Facade]:
     import re
 
     names = {n: getattr(re, n) for n in re.__all__ if n not in ("template", "purge")}
-    for n in ("compile", "match", "search", "fullmatch", "split", "findall", "finditer", "sub", "subn", "escape"):
+    for n in (
+        "compile",
+        "match",
+        "search",
+        "fullmatch",
+        "split",
+        "findall",
+        "finditer",
+        "sub",
+        "subn",
+        "escape",
+    ):
         names[n] = lifted(getattr(re, n))
     return {"re": Facade("re", names), "regex": Facade("regex", dict(names))}
 
 
 def _packaging() -> dict[str, Facade]:
-    version = Facade("packaging.version", {n: lifted(v) if not isinstance(v, type) else v for n, v in public_names(packaging.version).items()})
+    version = Facade(
+        "packaging.version",
+        {
+            n: lifted(v) if not isinstance(v, type) else v
+            for n, v in public_names(packaging.version).items()
+        },
+    )
     specifiers = Facade("packaging.specifiers", public_names(packaging.specifiers))
     return {
         "packaging": Facade("packaging", {"version": version, "specifiers": specifiers}),
@@ -209,14 +248,24 @@ def _triton(capability: tuple[int, int] | None) -> dict[str, Facade]:
     def decorator(*args: Any, **kwargs: Any) -> Any:
         return lambda function: function
 
-    target = SimpleNamespace(backend="cuda", arch=(capability or (0, 0))[0] * 10 + (capability or (0, 0))[1], warp_size=32)
-    active = SimpleNamespace(get_current_target=lambda: target, get_current_device=lambda: 0, utils=None)
+    target = SimpleNamespace(
+        backend="cuda",
+        arch=(capability or (0, 0))[0] * 10 + (capability or (0, 0))[1],
+        warp_size=32,
+    )
+    active = SimpleNamespace(
+        get_current_target=lambda: target, get_current_device=lambda: 0, utils=None
+    )
     driver = SimpleNamespace(active=active)
     runtime = Facade("triton.runtime", {"driver": driver})
     language = Facade("triton.language", {"constexpr": _Unmodelled})
     names = {"jit": jit, "autotune": decorator, "heuristics": decorator, "Config": _Unmodelled, "language": language, "runtime": runtime,
              "cdiv": lambda a, b: -(-a // b), "next_power_of_2": lambda n: 1 << (n - 1).bit_length() if n > 0 else 1}  # fmt: skip
-    return {"triton": Facade("triton", names), "triton.language": language, "triton.runtime": runtime}
+    return {
+        "triton": Facade("triton", names),
+        "triton.language": language,
+        "triton.runtime": runtime,
+    }
 
 
 def build(capability: tuple[int, int] | None) -> dict[str, Facade]:
@@ -227,7 +276,11 @@ def build(capability: tuple[int, int] | None) -> dict[str, Facade]:
         "dumps": lifted(lambda value, *a, **k: json.dumps(value, separators=(",", ":")).encode()),
         "JSONDecodeError": json.JSONDecodeError,
     }
-    psutil_names = {n: (lambda *a, _n=n, **k: Unknown(host, f"psutil.{_n}")) for n in ("virtual_memory", "cpu_count", "Process", "net_if_addrs")}
+    psutil_names = {
+        n: (lambda *a, _n=n, **k: Unknown(host, f"psutil.{_n}"))
+        for n in ("virtual_memory", "cpu_count", "Process", "net_if_addrs")
+    }
+
     class BaseModel(_Unmodelled):
         __module__ = "pydantic"
 

@@ -16,7 +16,14 @@ _DTYPES = {
     "int8": (False, 1), "uint8": (False, 1), "int16": (False, 2), "int32": (False, 4), "int64": (False, 8), "bool": (False, 1),
     "uint16": (False, 2), "uint32": (False, 4), "uint64": (False, 8), "complex64": (True, 8), "complex128": (True, 16),
 }  # fmt: skip
-_ALIASES = {"float": "float32", "double": "float64", "half": "float16", "int": "int32", "long": "int64", "short": "int16"}
+_ALIASES = {
+    "float": "float32",
+    "double": "float64",
+    "half": "float16",
+    "int": "int32",
+    "long": "int64",
+    "short": "int16",
+}
 _LIMITS = {
     "float32": (3.4028234663852886e38, 1.1754943508222875e-38, 1.1920928955078125e-07, 32),
     "float64": (1.7976931348623157e308, 2.2250738585072014e-308, 2.220446049250313e-16, 64),
@@ -65,7 +72,11 @@ class device:  # noqa: N801
         self.index = int(number) if number else index
 
     def __repr__(self) -> str:
-        return f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
+        return (
+            f"device(type='{self.type}')"
+            if self.index is None
+            else f"device(type='{self.type}', index={self.index})"
+        )
 
     def __str__(self) -> str:
         return self.type if self.index is None else f"{self.type}:{self.index}"
@@ -89,7 +100,15 @@ def _placeholder(name: str) -> type:
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         return None
 
-    return type(name, (), {"__module__": "torch", "__init__": init, "__init_subclass__": classmethod(lambda cls, **k: None)})
+    return type(
+        name,
+        (),
+        {
+            "__module__": "torch",
+            "__init__": init,
+            "__init_subclass__": classmethod(lambda cls, **k: None),
+        },
+    )
 
 
 def _identity_decorator(*args: Any, **kwargs: Any) -> Any:
@@ -139,7 +158,9 @@ class _Ops:
         return spaces[name]
 
     def register(self, namespace: str, operator: str) -> None:
-        getattr(self, namespace).__dict__.setdefault(operator, ForeignObject(f"torch.ops.{namespace}.{operator}"))
+        getattr(self, namespace).__dict__.setdefault(
+            operator, ForeignObject(f"torch.ops.{namespace}.{operator}")
+        )
 
 
 class CudaState:
@@ -212,7 +233,11 @@ def _cuda(target: TargetSpec) -> dict[str, Any]:
 
 
 def _absent(name: str) -> Facade:
-    return Facade(name, {"is_available": lambda: False, "device_count": lambda: 0, "is_built": lambda: False}, closed=False)
+    return Facade(
+        name,
+        {"is_available": lambda: False, "device_count": lambda: 0, "is_built": lambda: False},
+        closed=False,
+    )
 
 
 def build(target: TargetSpec, version: str) -> dict[str, Facade]:
@@ -238,7 +263,13 @@ def build(target: TargetSpec, version: str) -> dict[str, Facade]:
             self.min = -(2 ** (self.bits - 1)) if signed else 0
 
     nn_functional = Facade("torch.nn.functional", {})
-    parameter = Facade("torch.nn.parameter", {"Parameter": _placeholder("Parameter"), "UninitializedParameter": _placeholder("UninitializedParameter")})
+    parameter = Facade(
+        "torch.nn.parameter",
+        {
+            "Parameter": _placeholder("Parameter"),
+            "UninitializedParameter": _placeholder("UninitializedParameter"),
+        },
+    )
     nn_init = Facade("torch.nn.init", {})
     module = _placeholder("Module")
     nn = Facade(
@@ -248,7 +279,9 @@ def build(target: TargetSpec, version: str) -> dict[str, Facade]:
     )  # fmt: skip
     ops = _Ops()
     library = _library(ops)
-    compiler = Facade("torch.compiler", {"disable": _identity_decorator, "is_compiling": lambda: False})
+    compiler = Facade(
+        "torch.compiler", {"disable": _identity_decorator, "is_compiling": lambda: False}
+    )
     process_group = _placeholder("ProcessGroup")
     distributed = Facade(
         "torch.distributed",
@@ -263,9 +296,29 @@ def build(target: TargetSpec, version: str) -> dict[str, Facade]:
          "cuda": Facade("torch.backends.cuda", {"is_built": lambda: True, "matmul": SimpleNamespace(allow_tf32=False)}),
          "mps": _absent("torch.backends.mps")},
     )  # fmt: skip
-    torch_version = Facade("torch.version", {"cuda": target.cuda, "hip": None, "musa": None, "xpu": None, "__version__": version, "git_version": "", "debug": False}, closed=True)
-    cpu = Facade("torch.cpu", {"is_available": lambda: True, "_is_amx_tile_supported": lambda: False})
-    c_module = Facade("torch._C", {"_cpu": Facade("torch._C._cpu", {"_is_amx_tile_supported": lambda: False}), "_is_mps_available": lambda: False})
+    torch_version = Facade(
+        "torch.version",
+        {
+            "cuda": target.cuda,
+            "hip": None,
+            "musa": None,
+            "xpu": None,
+            "__version__": version,
+            "git_version": "",
+            "debug": False,
+        },
+        closed=True,
+    )
+    cpu = Facade(
+        "torch.cpu", {"is_available": lambda: True, "_is_amx_tile_supported": lambda: False}
+    )
+    c_module = Facade(
+        "torch._C",
+        {
+            "_cpu": Facade("torch._C._cpu", {"_is_amx_tile_supported": lambda: False}),
+            "_is_mps_available": lambda: False,
+        },
+    )
     tensor = _placeholder("Tensor")
     names: dict[str, Any] = {
         **DTYPES,

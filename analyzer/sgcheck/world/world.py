@@ -12,10 +12,20 @@ from sgcheck.values.signals import Escape
 from sgcheck.world import packages_, torch_
 from sgcheck.world.facade import Facade, LazyFacade
 from sgcheck.world.files import Files
-from sgcheck.world.stdlib import argparse_, dataclasses_, files_, functools_, language, logging_, pure, system
+from sgcheck.world.stdlib import (
+    argparse_,
+    dataclasses_,
+    files_,
+    functools_,
+    language,
+    logging_,
+    pure,
+    system,
+)
 from sgcheck.world.stdlib.environment import Environ
 from sgcheck.world.target import TargetSpec
 from sgcheck.world.unknown_model import UnknownModels, class_names
+
 
 class Packages(Protocol):
     """What is installed beside SGLang."""
@@ -50,7 +60,14 @@ class World:
         self._transformers_modules: Mapping[str, Any] | None = None
         self._ready: dict[str, Any] = {}
 
-    def attach(self, load: Callable[[str], Any], loaded: dict[str, Any], evaluate: Any, modules: dict[str, Any]) -> None:
+    def attach(
+        self,
+        load: Callable[[str], Any],
+        loaded: dict[str, Any],
+        evaluate: Any,
+        modules: dict[str, Any],
+        locate: Any,
+    ) -> None:
         """Connect to the interpreter that asks; its loader answers imports by name."""
         path_modules = files_.build(self.files)
         ready: dict[str, Any] = {
@@ -58,7 +75,7 @@ class World:
             **logging_.build(self.log),
             **path_modules,
             **system.build_machine_modules(),
-            **system.build_importlib(load, self._present, self._version, loaded),
+            **system.build_importlib(load, self._present, self._version, loaded, locate),
             "functools": functools_.build(),
             "dataclasses": dataclasses_.build(),
             "argparse": argparse_.build(),
@@ -67,7 +84,9 @@ class World:
             "subprocess": system.build_subprocess(self._run_command),
             **packages_.build(self.target.capability),
         }
-        ready["shutil"].__dict__["which"] = lambda name, *a, **k: f"/usr/bin/{name}" if name == "nvidia-smi" else None
+        ready["shutil"].__dict__["which"] = lambda name, *a, **k: (
+            f"/usr/bin/{name}" if name == "nvidia-smi" else None
+        )
         self._ready = ready
 
     def enter(self, launch: Any, env: Mapping[str, str], argv: list[str]) -> None:
@@ -76,7 +95,13 @@ class World:
 
         journal = RUNTIME.journal
         assert journal is not None
-        for container in (self.environ.content, self.argv, self.files.content, self.files.folders, self.log.records):
+        for container in (
+            self.environ.content,
+            self.argv,
+            self.files.content,
+            self.files.folders,
+            self.log.records,
+        ):
             journal.container(container)
         self.environ.content.clear()
         self.environ.content.update(env)
@@ -144,13 +169,22 @@ class World:
         if names is None:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
         modules = self._transformers_modules
-        return LazyFacade(name, names, lambda full: self.import_module(full) if modules.get(full) is not None else None)
+        return LazyFacade(
+            name,
+            names,
+            lambda full: self.import_module(full) if modules.get(full) is not None else None,
+        )
 
     # -- what is installed ---------------------------------------------------------
 
     def _present(self, name: str) -> bool | None:
         top = name.split(".")[0]
-        return top in self._ready or top in pure.PURE or top in sys.stdlib_module_names or self.packages.has_module(top)
+        return (
+            top in self._ready
+            or top in pure.PURE
+            or top in sys.stdlib_module_names
+            or self.packages.has_module(top)
+        )
 
     def _version(self, dist: str) -> str:
         found = self.packages.version(dist)
@@ -167,10 +201,16 @@ class World:
         text = " ".join(words[1:])
         target = self.target
         capability = "{}.{}".format(*target.capability) if target.capability else ""
-        answers = {"memory.total": target.nvidia_smi_memory or "", "compute_cap": capability, "name": target.gpu_name or ""}
+        answers = {
+            "memory.total": target.nvidia_smi_memory or "",
+            "compute_cap": capability,
+            "name": target.gpu_name or "",
+        }
         for key, value in answers.items():
             if f"--query-gpu={key} " in text + " ":
                 return 0, f"{value}\n" * (target.count or 0)
         if "-L" in words or "--list-gpus" in words:
-            return 0, "".join(f"GPU {i}: {target.gpu_name} (UUID: GPU-0)\n" for i in range(target.count or 0))
+            return 0, "".join(
+                f"GPU {i}: {target.gpu_name} (UUID: GPU-0)\n" for i in range(target.count or 0)
+            )
         return 1, ""

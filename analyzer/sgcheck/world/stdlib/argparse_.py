@@ -56,14 +56,18 @@ class ArgumentParser(argparse.ArgumentParser):
         raise ParserRefused(message)
 
     def _read_args_from_files(self, arg_strings: list[str]) -> list[str]:
-        if self.fromfile_prefix_chars and any(a and a[0] in self.fromfile_prefix_chars for a in arg_strings):
+        if self.fromfile_prefix_chars and any(
+            a and a[0] in self.fromfile_prefix_chars for a in arg_strings
+        ):
             raise Refused("an argument file")
         return arg_strings
 
 
 def build() -> Facade:
     """The module `argparse`."""
-    names = {n: getattr(argparse, n) for n in argparse.__all__ if n not in ("FileType", "ArgumentParser")}
+    names = {
+        n: getattr(argparse, n) for n in argparse.__all__ if n not in ("FileType", "ArgumentParser")
+    }
     for private in ("_StoreAction", "_StoreTrueAction", "_StoreFalseAction", "_StoreConstAction", "_AppendAction",
                     "_HelpAction", "_SubParsersAction", "_ArgumentGroup", "_CountAction", "_MutuallyExclusiveGroup"):  # fmt: skip
         if hasattr(argparse, private):

@@ -165,7 +165,11 @@ def _expanduser(path: str) -> str:
 
 def _glob(files: Files, pattern: str) -> list[str]:
     absolute = files.absolute(pattern)
-    found = [p for p in (*files.content, *files.folders) if fnmatch.fnmatchcase(p, absolute) and p.count("/") == absolute.count("/")]
+    found = [
+        p
+        for p in (*files.content, *files.folders)
+        if fnmatch.fnmatchcase(p, absolute) and p.count("/") == absolute.count("/")
+    ]
     if not pattern.startswith("/"):
         found = [posixpath.relpath(p, CWD) for p in found]
     return sorted(found)
@@ -174,7 +178,9 @@ def _glob(files: Files, pattern: str) -> list[str]:
 class TemporaryFile:
     """`tempfile.NamedTemporaryFile`: a path that is free, and a virtual file there."""
 
-    def __init__(self, files: Files, counter: list[int], mode: str, suffix: str, prefix: str) -> None:
+    def __init__(
+        self, files: Files, counter: list[int], mode: str, suffix: str, prefix: str
+    ) -> None:
         if R.journal is not None:
             R.journal.container(counter)
         counter[0] += 1
@@ -193,7 +199,21 @@ class TemporaryFile:
 
 def build(files: Files) -> dict[str, Facade]:
     """Facades by module name (`os` itself is in `system`)."""
-    pure = {n: lifted(getattr(posixpath, n)) for n in ("join", "basename", "dirname", "split", "splitext", "normpath", "isabs", "commonpath", "commonprefix", "relpath")}
+    pure = {
+        n: lifted(getattr(posixpath, n))
+        for n in (
+            "join",
+            "basename",
+            "dirname",
+            "split",
+            "splitext",
+            "normpath",
+            "isabs",
+            "commonpath",
+            "commonprefix",
+            "relpath",
+        )
+    }
     path_names = {
         **pure,
         "exists": lifted(files.exists),
@@ -212,7 +232,9 @@ def build(files: Files) -> dict[str, Facade]:
     path = make_path_class(files)
     counter = [0]
 
-    def named(mode: str = "w+b", *a: Any, suffix: str | None = None, prefix: str | None = None, **k: Any) -> TemporaryFile:
+    def named(
+        mode: str = "w+b", *a: Any, suffix: str | None = None, prefix: str | None = None, **k: Any
+    ) -> TemporaryFile:
         return TemporaryFile(files, counter, mode, suffix or "", prefix or "tmp")
 
     def mkdtemp(suffix: str | None = None, prefix: str | None = None, dir: Any = None) -> str:  # noqa: A002
@@ -223,7 +245,12 @@ def build(files: Files) -> dict[str, Facade]:
         files.makedirs(name)
         return name
 
-    pathlib_names = {"Path": path, "PosixPath": path, "PurePath": pathlib.PurePosixPath, "PurePosixPath": pathlib.PurePosixPath}
+    pathlib_names = {
+        "Path": path,
+        "PosixPath": path,
+        "PurePath": pathlib.PurePosixPath,
+        "PurePosixPath": pathlib.PurePosixPath,
+    }
     return {
         "os.path": Facade("os.path", path_names),
         "posixpath": Facade("posixpath", path_names),

@@ -27,7 +27,9 @@ from sgcheck.values.unknown import Unknown
 from sgcheck.world.facade import Facade, lifted, public_names
 
 
-def _typing(evaluate: Callable[[str, dict[str, Any], dict[str, Any] | None], Any], modules: dict[str, Any]) -> dict[str, Facade]:
+def _typing(
+    evaluate: Callable[[str, dict[str, Any], dict[str, Any] | None], Any], modules: dict[str, Any]
+) -> dict[str, Facade]:
     def namespace(module_name: str) -> dict[str, Any]:
         module = modules.get(module_name)
         return types.ModuleType.__getattribute__(module, "__dict__") if module is not None else {}
@@ -37,7 +39,9 @@ def _typing(evaluate: Callable[[str, dict[str, Any], dict[str, Any] | None], Any
             return evaluate(value, space, local)
         return value
 
-    def get_type_hints(obj: Any, globalns: Any = None, localns: Any = None, include_extras: bool = False) -> dict[str, Any]:
+    def get_type_hints(
+        obj: Any, globalns: Any = None, localns: Any = None, include_extras: bool = False
+    ) -> dict[str, Any]:
         hints: dict[str, Any] = {}
         if isinstance(obj, type):
             for base in reversed(obj.__mro__):
@@ -45,7 +49,9 @@ def _typing(evaluate: Callable[[str, dict[str, Any], dict[str, Any] | None], Any
                 for name, value in base.__dict__.get("__annotations__", {}).items():
                     hints[name] = resolve(value, space, localns or dict(vars(base)))
         else:
-            space = globalns or (getattr(obj, "__globals__", None) or namespace(getattr(obj, "__module__", "")))
+            space = globalns or (
+                getattr(obj, "__globals__", None) or namespace(getattr(obj, "__module__", ""))
+            )
             for name, value in getattr(obj, "__annotations__", {}).items():
                 hints[name] = resolve(value, space, localns)
         if not include_extras:
@@ -56,7 +62,9 @@ def _typing(evaluate: Callable[[str, dict[str, Any], dict[str, Any] | None], Any
     out = {}
     for real in (typing, typing_extensions):
         names = public_names(real)
-        names.update({n: getattr(real, n) for n in ("List", "Dict", "Optional") if hasattr(real, n)})
+        names.update(
+            {n: getattr(real, n) for n in ("List", "Dict", "Optional") if hasattr(real, n)}
+        )
         names["get_type_hints"] = get_type_hints
         names["TYPE_CHECKING"] = False
         out[real.__name__] = Facade(real.__name__, names)
@@ -92,7 +100,14 @@ class count:  # noqa: N801
 
 def _itertools() -> Facade:
     names = {n: getattr(itertools, n) for n in dir(itertools) if not n.startswith("_")}
-    for name in ("cycle", "repeat", "product", "permutations", "combinations", "combinations_with_replacement"):
+    for name in (
+        "cycle",
+        "repeat",
+        "product",
+        "permutations",
+        "combinations",
+        "combinations_with_replacement",
+    ):
         names[name] = _counter_ticks(names[name])
     names["count"] = count
     return Facade("itertools", names)
@@ -100,7 +115,16 @@ def _itertools() -> Facade:
 
 def _operator() -> Facade:
     names = {n: lifted(v) for n, v in public_names(operator).items() if not isinstance(v, type)}
-    for refused in ("attrgetter", "methodcaller", "setitem", "delitem", "iadd", "iconcat", "ior", "call"):
+    for refused in (
+        "attrgetter",
+        "methodcaller",
+        "setitem",
+        "delitem",
+        "iadd",
+        "iconcat",
+        "ior",
+        "call",
+    ):
         names.pop(refused, None)
 
     def attrgetter(*paths: str) -> Any:
@@ -109,7 +133,9 @@ def _operator() -> Facade:
                 obj = guards.attribute(obj, part)
             return obj
 
-        return lambda obj: one(obj, paths[0]) if len(paths) == 1 else tuple(one(obj, p) for p in paths)
+        return lambda obj: (
+            one(obj, paths[0]) if len(paths) == 1 else tuple(one(obj, p) for p in paths)
+        )
 
     def methodcaller(name: str, /, *args: Any, **kwargs: Any) -> Any:
         return lambda obj: guards.method(obj, name, *args, **kwargs)
@@ -120,7 +146,10 @@ def _operator() -> Facade:
 
 
 def _copy() -> Facade:
-    return Facade("copy", {"copy": copy.copy, "deepcopy": copy.deepcopy, "replace": getattr(copy, "replace", None)})
+    return Facade(
+        "copy",
+        {"copy": copy.copy, "deepcopy": copy.deepcopy, "replace": getattr(copy, "replace", None)},
+    )
 
 
 def _inspect(evaluate: Any) -> Facade:
@@ -147,12 +176,21 @@ def _inspect(evaluate: Any) -> Facade:
                 out.append((name, value))
         return out
 
-    names.update({"signature": signature, "getmembers": getmembers, "currentframe": lambda: None, "stack": list})
+    names.update(
+        {
+            "signature": signature,
+            "getmembers": getmembers,
+            "currentframe": lambda: None,
+            "stack": list,
+        }
+    )
     return Facade("inspect", names)
 
 
 def _types() -> Facade:
-    names = public_names(types, without={"FunctionType", "CodeType", "LambdaType", "FrameType", "CellType"})
+    names = public_names(
+        types, without={"FunctionType", "CodeType", "LambdaType", "FrameType", "CellType"}
+    )
     names["FunctionType"] = names["LambdaType"] = types.FunctionType
     return Facade("types", names)
 

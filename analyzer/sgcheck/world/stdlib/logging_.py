@@ -137,7 +137,19 @@ def build(log: Log) -> dict[str, Facade]:
 
     root = get_logger()
     names: dict[str, Any] = {
-        n: getattr(logging, n) for n in ("DEBUG", "INFO", "WARNING", "WARN", "ERROR", "CRITICAL", "FATAL", "NOTSET", "getLevelName", "LogRecord")
+        n: getattr(logging, n)
+        for n in (
+            "DEBUG",
+            "INFO",
+            "WARNING",
+            "WARN",
+            "ERROR",
+            "CRITICAL",
+            "FATAL",
+            "NOTSET",
+            "getLevelName",
+            "LogRecord",
+        )
     }
     names.update(
         getLogger=get_logger,
@@ -150,7 +162,15 @@ def build(log: Log) -> dict[str, Facade]:
         setLoggerClass=lambda cls: None,
         addLevelName=lambda level, name: None,
     )
-    for n in ("Handler", "StreamHandler", "FileHandler", "NullHandler", "Formatter", "Filter", "LoggerAdapter"):
+    for n in (
+        "Handler",
+        "StreamHandler",
+        "FileHandler",
+        "NullHandler",
+        "Formatter",
+        "Filter",
+        "LoggerAdapter",
+    ):
         names[n] = type(n, (_Quiet,), {"__module__": "logging"})
     for n in ("debug", "info", "warning", "warn", "error", "exception", "critical", "log"):
         names[n] = getattr(root, n)
@@ -175,8 +195,19 @@ def build(log: Log) -> dict[str, Facade]:
         def __exit__(self, *exc: Any) -> bool:
             return False
 
-    warnings_names = {"warn": warn, "filterwarnings": lambda *a, **k: None, "simplefilter": lambda *a, **k: None, "catch_warnings": catch_warnings}
-    handlers = Facade("logging.handlers", {n: names["Handler"] for n in ("RotatingFileHandler", "QueueHandler", "TimedRotatingFileHandler")})
+    warnings_names = {
+        "warn": warn,
+        "filterwarnings": lambda *a, **k: None,
+        "simplefilter": lambda *a, **k: None,
+        "catch_warnings": catch_warnings,
+    }
+    handlers = Facade(
+        "logging.handlers",
+        {
+            n: names["Handler"]
+            for n in ("RotatingFileHandler", "QueueHandler", "TimedRotatingFileHandler")
+        },
+    )
     config = Facade("logging.config", {"dictConfig": lambda *a, **k: None})
     return {
         "logging": Facade("logging", {**names, "handlers": handlers, "config": config}),

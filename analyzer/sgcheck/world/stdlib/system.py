@@ -140,7 +140,9 @@ def build_subprocess(run_command: Callable[[list[str]], tuple[int, str]]) -> Fac
     """`subprocess` whose only programs are those that the world plays."""
 
     class CompletedProcess:
-        def __init__(self, args: Any, returncode: int, stdout: Any = None, stderr: Any = None) -> None:
+        def __init__(
+            self, args: Any, returncode: int, stdout: Any = None, stderr: Any = None
+        ) -> None:
             self.args, self.returncode, self.stdout, self.stderr = args, returncode, stdout, stderr
 
         def check_returncode(self) -> None:
@@ -153,15 +155,33 @@ def build_subprocess(run_command: Callable[[list[str]], tuple[int, str]]) -> Fac
     class CalledProcessError(SubprocessError):
         __module__ = "subprocess"
 
-        def __init__(self, returncode: int, cmd: Any, output: Any = None, stderr: Any = None) -> None:
+        def __init__(
+            self, returncode: int, cmd: Any, output: Any = None, stderr: Any = None
+        ) -> None:
             super().__init__(returncode, cmd)
-            self.returncode, self.cmd, self.output, self.stdout, self.stderr = returncode, cmd, output, output, stderr
+            self.returncode, self.cmd, self.output, self.stdout, self.stderr = (
+                returncode,
+                cmd,
+                output,
+                output,
+                stderr,
+            )
 
     class TimeoutExpired(SubprocessError):
         __module__ = "subprocess"
 
-    def run(args: Any, *rest: Any, check: bool = False, text: Any = None, universal_newlines: Any = None,
-            encoding: Any = None, shell: bool = False, stdout: Any = None, capture_output: bool = False, **kwargs: Any) -> Any:
+    def run(
+        args: Any,
+        *rest: Any,
+        check: bool = False,
+        text: Any = None,
+        universal_newlines: Any = None,
+        encoding: Any = None,
+        shell: bool = False,
+        stdout: Any = None,
+        capture_output: bool = False,
+        **kwargs: Any,
+    ) -> Any:
         words = args.split() if isinstance(args, str) else [str(a) for a in args]
         if isinstance(args, str) and shell:
             words = ["sh", "-c", args]
@@ -190,7 +210,13 @@ def build_subprocess(run_command: Callable[[list[str]], tuple[int, str]]) -> Fac
     )  # fmt: skip
 
 
-def build_importlib(load: Callable[[str], Any], present: Callable[[str], bool | None], version: Callable[[str], str], loaded: dict[str, Any]) -> dict[str, Facade]:
+def build_importlib(
+    load: Callable[[str], Any],
+    present: Callable[[str], bool | None],
+    version: Callable[[str], str],
+    loaded: dict[str, Any],
+    locate: Callable[[str], tuple[str, bool] | None],
+) -> dict[str, Facade]:
     """`importlib` and its parts."""
 
     def import_module(name: Any, package: Any = None) -> Any:
@@ -205,6 +231,12 @@ def build_importlib(load: Callable[[str], Any], present: Callable[[str], bool | 
     def find_spec(name: Any, package: Any = None) -> Any:
         if isinstance(name, Unknown):
             raise Escape(name.reason)
+        own = locate(name)
+        if own is not None:
+            path, is_package = own
+            origin = f"{path}/__init__.py" if is_package else path
+            places = [path] if is_package else None
+            return SimpleNamespace(name=name, origin=origin, loader=None, submodule_search_locations=places)
         there = present(name)
         if there is None:
             raise Escape(Reason(f"package-not-known({name.split('.')[0]})"))
@@ -222,7 +254,14 @@ def build_importlib(load: Callable[[str], Any], present: Callable[[str], bool | 
     def entry_points(**kwargs: Any) -> Any:
         return []
 
-    metadata = Facade("importlib.metadata", {"version": get_version, "PackageNotFoundError": PackageNotFoundError, "entry_points": entry_points})
+    metadata = Facade(
+        "importlib.metadata",
+        {
+            "version": get_version,
+            "PackageNotFoundError": PackageNotFoundError,
+            "entry_points": entry_points,
+        },
+    )
     util = Facade("importlib.util", {"find_spec": find_spec})
     machinery = Facade("importlib.machinery", {})
     return {
@@ -275,11 +314,43 @@ def build_machine_modules() -> dict[str, Facade]:
 
         return run
 
-    random = {n: draw("random number") for n in ("random", "randint", "randrange", "uniform", "getrandbits", "choice", "choices", "sample", "gauss")}
-    random.update(shuffle=shuffled("random order"), seed=lambda *a, **k: None, Random=draw("random generator"))
-    time = {n: draw("clock") for n in ("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "process_time", "strftime", "localtime", "gmtime", "ctime")}
+    random = {
+        n: draw("random number")
+        for n in (
+            "random",
+            "randint",
+            "randrange",
+            "uniform",
+            "getrandbits",
+            "choice",
+            "choices",
+            "sample",
+            "gauss",
+        )
+    }
+    random.update(
+        shuffle=shuffled("random order"), seed=lambda *a, **k: None, Random=draw("random generator")
+    )
+    time = {
+        n: draw("clock")
+        for n in (
+            "time",
+            "time_ns",
+            "monotonic",
+            "monotonic_ns",
+            "perf_counter",
+            "perf_counter_ns",
+            "process_time",
+            "strftime",
+            "localtime",
+            "gmtime",
+            "ctime",
+        )
+    }
     time.update(sleep=lambda seconds: None)
-    lock_names = {n: _Lock for n in ("Lock", "RLock", "Event", "Condition", "Semaphore", "BoundedSemaphore")}
+    lock_names = {
+        n: _Lock for n in ("Lock", "RLock", "Event", "Condition", "Semaphore", "BoundedSemaphore")
+    }
     platform = {
         "system": lambda: "Linux", "machine": lambda: "x86_64", "python_version": lambda: "3.12.3",
         "processor": lambda: "x86_64", "node": draw("host name"), "release": draw("kernel release"),
