@@ -102,7 +102,18 @@ def attribute(obj: Any, name: str) -> Any:
             if not hasattr(obj, name):
                 return getattr(obj, name)
             return lambda *args, **kwargs: method(obj, name, *args, **kwargs)
-    return getattr(obj, name)
+    value = getattr(obj, name)
+    if type(value) is Choice:
+        return ASK[-1].present_attribute(obj, name, value)
+    return value
+
+
+def maybe_attribute(obj: Any, name: str) -> Any:
+    """`obj.name` where an attribute may be there on some paths only."""
+    value = getattr(obj, name)
+    if type(value) is Choice:
+        return ASK[-1].present_attribute(obj, name, value)
+    return value
 
 
 def _special_attribute(obj: Any, name: str) -> Any:
@@ -154,7 +165,7 @@ def set_global(value: Any, name: str) -> None:
     """A module's name assigned inside a function."""
     space = sys._getframe(1).f_globals
     if R.journal is not None:
-        R.journal.space(space, name)
+        R.journal.module_name(space, name)
     space[name] = value
 
 
@@ -640,6 +651,7 @@ GUARDS: dict[str, Any] = {
     "AE": AssertionError,
     "t": tick,
     "a": attribute,
+    "g": maybe_attribute,
     "sa": set_attribute,
     "da": del_attribute,
     "sg": set_global,

@@ -22,7 +22,7 @@ class _Missing:
 
 MISSING = _Missing()
 
-ATTR, ITEM, COPY, CALL, TYPE, SPACE, CELL = range(7)
+ATTR, ITEM, COPY, CALL, TYPE, SPACE, CELL, NAME = range(8)
 
 Entry = tuple[int, Any, Any, Any]
 
@@ -73,8 +73,12 @@ class Journal:
         self.entries.append((ITEM, mapping, key, mapping.get(key, MISSING)))
 
     def space(self, names: dict[str, Any], key: str) -> None:
-        """About to set a name of a module or an attribute in an instance's dictionary."""
+        """About to set an attribute in an instance's dictionary."""
         self.entries.append((SPACE, names, key, names.get(key, MISSING)))
+
+    def module_name(self, names: dict[str, Any], key: str) -> None:
+        """About to set a name of a module."""
+        self.entries.append((NAME, names, key, names.get(key, MISSING)))
 
     def cell(self, cell: Any) -> None:
         """About to assign a local variable that a nested function shares."""
@@ -164,7 +168,7 @@ def cell_content(cell: Any) -> Any:
 
 def _swap(kind: int, obj: Any, key: Any, value: Any) -> Any:
     """Put `value` in place and return what stood there."""
-    if kind in (ITEM, SPACE):
+    if kind in (ITEM, SPACE, NAME):
         current = dict.get(obj, key, MISSING)
         if value is MISSING:
             dict.pop(obj, key, None)

@@ -11,6 +11,7 @@ from sgcheck.interp.journal import (
     COPY,
     ITEM,
     MISSING,
+    NAME,
     SPACE,
     TYPE,
     Entry,
@@ -81,7 +82,7 @@ def finals(journal: Journal, mark: int) -> dict[Place, Any]:
         if kind == COPY:
             whole.add(id(obj))
             found[(COPY, id(obj), None)] = (obj, content(obj))
-        elif kind in (ITEM, SPACE):
+        elif kind in (ITEM, SPACE, NAME):
             found[(kind, id(obj), key)] = (obj, dict.get(obj, key, MISSING))
         elif kind == CALL:
             found[(CALL, id(obj), None)] = (obj, MISSING)
@@ -163,7 +164,7 @@ def _join_all(
             content(obj)
             if kind == COPY
             else dict.get(obj, key, MISSING)
-            if kind in (ITEM, SPACE)
+            if kind in (ITEM, SPACE, NAME)
             else _current(kind, obj, key)
         )
         owner = next((e for e in ends if ident in e.fresh), None)
@@ -240,6 +241,8 @@ def _join_place(
         return join_values(explorer, [c for c, _ in bound], [v for _, v in bound])
     if any(v is MISSING for v in values):
         if type(obj).__name__ == "FactDict":
+            return explorer.choice(list(zip(simple, values, strict=True)))
+        if kind == SPACE:
             return explorer.choice(list(zip(simple, values, strict=True)))
         if kind != ITEM or not explorer.may_be_absent(obj):
             return NOT_JOINED

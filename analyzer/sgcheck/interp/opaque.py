@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from sgcheck.interp import typed
 from sgcheck.values.signals import Escape
 from sgcheck.values.unknown import Operations, Unknown, find_unknown
 
@@ -29,6 +30,9 @@ class OpaqueOperations(Operations):
         return Unknown(value.reason, f"{value.label}.{name}()")
 
     def apply(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        known = typed.answer(func, args, kwargs)
+        if known is not NotImplemented:
+            return known
         found = find_unknown([args, kwargs], 6)
         assert found is not None
         return Unknown(found.reason, getattr(func, "__name__", "call"))

@@ -11,12 +11,13 @@ import zlib
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
+from sgcheck.interp import typed
 from sgcheck.interp.journal import MISSING
 from sgcheck.interp.runtime import RUNTIME
 from sgcheck.resolve.resolution import Reason
 from sgcheck.values.condition import FALSE, TRUE, Condition, Space, Variable
 from sgcheck.values.signals import EngineSignal, Escape
-from sgcheck.values.symbols import Choice, Fact, Symbol, Test
+from sgcheck.values.symbols import Choice, Drawn, Fact, Symbol, Test
 from sgcheck.values.unknown import Operations, Unknown, find_unknown
 
 _MAX_CASES = 96
@@ -88,7 +89,7 @@ def _alike_unknown(left: Any, right: Any) -> bool:
         )
     if isinstance(left, Symbol):
         return left.variable is right.variable
-    return type(left) is Unknown and left.label == right.label
+    return type(left) in (Unknown, Drawn) and left.label == right.label
 
 
 class SymbolicOperations(Operations):
@@ -257,7 +258,7 @@ class SymbolicOperations(Operations):
                 return FALSE
         if not isinstance(left, Unknown):
             left, right = right, left
-        if alike(left, right):
+        if alike(left, right) and not isinstance(left, Drawn):
             return TRUE
         if isinstance(right, Unknown):
             if isinstance(left, Test) and isinstance(right, Test):
@@ -535,6 +536,9 @@ class SymbolicOperations(Operations):
         return Unknown(_blame(value), f"{self.show(value)}({shown})")
 
     def apply(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        known = typed.answer(func, args, kwargs)
+        if known is not NotImplemented:
+            return known
         special = _APPLY.get(func)
         if special is not None:
             answer = special(self, *args, **kwargs)
@@ -599,6 +603,19 @@ class SymbolicOperations(Operations):
             return value if len(there) > 1 else there[0][1]
         if not self.decide(self.space.any_of(c for c, _ in there)):
             raise KeyError(key)
+        return self.choice([(c, v) for c, v in self.cases(value) if v is not MISSING])
+
+    def present_attribute(self, obj: Any, name: str, value: Any) -> Any:
+        cases = self.cases(value)
+        there = [(c, v) for c, v in cases if v is not MISSING]
+        if len(there) == len(cases):
+            return value if len(there) > 1 else there[0][1]
+        if not self.decide(self.space.any_of(c for c, _ in there)):
+            for cls in type(obj).__mro__:
+                if name in cls.__dict__:
+                    found = cls.__dict__[name]
+                    return found.__get__(obj, type(obj)) if hasattr(type(found), "__get__") else found
+            raise AttributeError(f"{type(obj).__name__!r} object has no attribute {name!r}")
         return self.choice([(c, v) for c, v in self.cases(value) if v is not MISSING])
 
     def defaulted(self, value: Any, default: Any) -> Any:
@@ -686,8 +703,6 @@ def _apply_isinstance(ops: SymbolicOperations, obj: Any, cls: Any) -> Any:
             return verdict
     if isinstance(obj, Symbol) and obj.types and all(isinstance(c, type) for c in classes):
         verdicts = {issubclass(t, classes) for t in obj.types}
-        if len(verdicts) == 1:
-            return verdicts.pop()
         if verdicts == {True, False} and type(None) in obj.types:
             none = ops.space.among(obj.variable, [None])
             return ops.test(none if type(None) in classes else ops.space.negate(none))

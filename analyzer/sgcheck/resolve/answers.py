@@ -301,7 +301,7 @@ class _Builder:
         for name in names:
             cases = tuple((c, _absent(s.environment.get(name))) for c, s in self.explored.ends)
             value = cases[0][1] if len(cases) == 1 else Choice(cases)
-            if value == before.get(name) and not isinstance(value, Unknown):
+            if not isinstance(value, Unknown) and value == before.get(name):
                 continue
             shown = self.shown(value, self.started)
             if shown != before.get(name):

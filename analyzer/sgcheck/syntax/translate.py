@@ -21,7 +21,7 @@ from sgcheck.syntax.names import (
     guard,
 )
 
-VERSION = 5
+VERSION = 6
 """Raised whenever translated code changes: part of the cache key."""
 
 _BINARY_GUARDS = {
@@ -287,6 +287,8 @@ class Translator(ast.NodeTransformer):
             or (name.startswith("__") and name.endswith("__"))
         ):
             return self._guard("a", node, node.value, self._text(name, node))
+        if self.branching and isinstance(node.ctx, ast.Load) and self._function_depth():
+            return self._guard("g", node, node.value, self._text(self._mangle(name), node))
         return node
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:

@@ -34,18 +34,33 @@ class Choice(Unknown):
         object.__setattr__(self, "cases", cases)
 
 
-class Symbol(Unknown):
-    """A fact that the user did not give: the value of one variable.
+class Typed(Unknown):
+    """An unknown whose possible types are known (`types`; empty: they are not)."""
 
-    `types` are the types that the value may have (empty: not known).
+    __slots__ = ("types",)
+
+    def __init__(self, reason: Reason, label: str, types: tuple[type, ...]) -> None:
+        super().__init__(reason, label)
+        object.__setattr__(self, "types", types)
+
+
+class Drawn(Typed):
+    """A value drawn at random, from the clock or from the machine: nobody can know it beforehand.
+
+    Two of them are never known to be equal.
     """
 
-    __slots__ = ("types", "variable")
+    __slots__ = ()
+
+
+class Symbol(Typed):
+    """A fact that the user did not give: the value of one variable."""
+
+    __slots__ = ("variable",)
 
     def __init__(self, variable: Variable, reason: Reason, types: tuple[type, ...] = ()) -> None:
-        super().__init__(reason, variable.name)
+        super().__init__(reason, variable.name, types)
         object.__setattr__(self, "variable", variable)
-        object.__setattr__(self, "types", types)
 
 
 class Fact(Unknown):

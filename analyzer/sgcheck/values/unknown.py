@@ -59,6 +59,10 @@ class Operations:
         """The value of a key that may be absent. Raises KeyError where it is."""
         return value
 
+    def present_attribute(self, obj: Any, name: str, value: Any) -> Any:
+        """The value of an attribute that may be absent. Raises AttributeError where it is."""
+        return value
+
     def defaulted(self, value: Any, default: Any) -> Any:
         """`get` of a key that may be absent."""
         return value
