@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import jsonschema
 import pytest
 from confirm_samples import (
     SERVER_ARGS,
@@ -17,16 +18,25 @@ from confirm_samples import (
     unknown,
 )
 
+import sgcheck.confirm
 from sgcheck.confirm.compare import compare
 from sgcheck.confirm.comparison import Disagreement, HeldCase, UnknownField
 from sgcheck.confirm.evidence import anonymous_argv, anonymous_text, append, load, record_of
-from sgcheck.confirm.observation import ObservedMachine, ObservedOutcome
+from sgcheck.confirm.observation import Observation, ObservedMachine, ObservedOutcome
 from sgcheck.confirm.outcomes import error_difference, message_key
 from sgcheck.confirm.report import document, exit_code, render, render_markdown
 from sgcheck.confirm.secrets import scrub, scrub_argv
 from sgcheck.errors import UsageError
 from sgcheck.report.terminal import Terminal
-from sgcheck.resolve.resolution import LaunchError, LogLine, ModelInfo, Outcome, OutcomeCase
+from sgcheck.resolve.resolution import (
+    LaunchError,
+    LogLine,
+    ModelInfo,
+    Outcome,
+    OutcomeCase,
+    Reason,
+    Resolution,
+)
 
 
 def raised(
@@ -266,6 +276,26 @@ def test_the_json_has_what_the_contract_names() -> None:
         {"field": "random_seed", "observed": 3, "reason": "nondeterministic"}
     ]
     assert document_["output"] == {"verdict": "not tried", "reason": "", "tokens_per_second": None}
+
+
+@pytest.mark.parametrize(
+    ("predicted", "observed"),
+    [
+        (
+            prediction(decided("x", 1), unknown("r"), conditional("c", ("a", 1))),
+            seen(x=2, r=1, c=1),
+        ),
+        (failing(), seen(raised(13))),
+        (prediction(outcome=Outcome("unknown", reason=Reason("limit")), fields={}), seen()),
+        (prediction(decided("x", 1)), replace(seen(x=2), version="9.9")),
+    ],
+)
+def test_every_document_fits_the_schema(predicted: Resolution, observed: Observation) -> None:
+    file = Path(sgcheck.confirm.__file__).with_name("confirm.schema.json")
+    schema = json.loads(file.read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    text = render(compare(predicted, observed), "json", Terminal())
+    jsonschema.validate(json.loads(text), schema)
 
 
 def test_text_and_markdown_name_the_field_both_values_and_the_line() -> None:

@@ -94,6 +94,11 @@ def test_still_loading(tmp_path: Path) -> None:
     assert seen.outcome.status == "resolved" and "loading weights" in seen.outcome.ending
 
 
+def test_the_arguments_are_no_phase_of_their_own(tmp_path: Path) -> None:
+    seen = observe(tmp_path, arguments(flag="flashinfer autotune, Load weight begin") + "\n")
+    assert "arguments resolved" in seen.outcome.ending
+
+
 def test_killed(tmp_path: Path) -> None:
     seen = observe(tmp_path, f"{arguments()}\n{HEAD}Load weight begin.\nKilled\n")
     assert (seen.outcome.status, seen.outcome.ending) == ("resolved", "killed from outside")

@@ -11,7 +11,7 @@ from sgcheck.confirm import machine_words
 from sgcheck.confirm.literals import read_record
 from sgcheck.confirm.log_lines import LineReader, LogRecordLine, clean_line
 from sgcheck.confirm.observation import Observation, ObservedMachine, ObservedOutcome
-from sgcheck.confirm.phases import READY, phase_of
+from sgcheck.confirm.phases import READY, RESOLVED, phase_of
 from sgcheck.confirm.tracebacks import Traceback, TracebackReader, cause_of
 from sgcheck.errors import NothingToAnalyse
 from sgcheck.resolve.resolution import LaunchError, LogLine
@@ -269,13 +269,13 @@ class LogScanner:
         else:
             self._parts[line.stream] = [text]
             run.has_arguments = True
-        run.phase = phase_of(line.text) or run.phase
-        return run.phase
+        run.phase = RESOLVED
+        return RESOLVED
 
     @staticmethod
     def _same_start(run: Run, text: str) -> bool:
         """Engine logs its arguments twice in a row; that is one start."""
-        return run.phase == "arguments resolved" and read_record(text)[0] == run.fields
+        return run.phase == RESOLVED and read_record(text)[0] == run.fields
 
     @staticmethod
     def _looks_cut(text: str) -> bool:
