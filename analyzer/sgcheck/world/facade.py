@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from sgcheck.resolve.resolution import Reason
+from sgcheck.values.symbols import Drawn
 from sgcheck.values.unknown import ASK, Unknown, find_unknown
 
 
@@ -143,9 +144,9 @@ def not_modelled(what: str) -> Unknown:
     return Unknown(Reason(f"not-modelled({what})"), what)
 
 
-def nondeterministic(what: str) -> Unknown:
-    """A value drawn at random, from the clock or from the machine."""
-    return Unknown(Reason("nondeterministic", detail=what), what)
+def nondeterministic(what: str, *types: type) -> Unknown:
+    """A value drawn at random, from the clock or from the machine, of one of `types`."""
+    return Drawn(Reason("nondeterministic", detail=what), what, types)
 
 
 def lifted(function: Callable[..., Any]) -> Callable[..., Any]:

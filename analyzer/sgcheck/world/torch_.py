@@ -211,6 +211,7 @@ def _cuda(target: TargetSpec) -> dict[str, Any]:
         "is_initialized": lambda: state.initialized,
         "init": touch(lambda: None),
         "current_device": touch(lambda: 0),
+        "_get_nvml_device_index": lambda device: device,
         "set_device": touch(lambda d: None),
         "synchronize": lambda *a, **k: None,
         "empty_cache": lambda: None,

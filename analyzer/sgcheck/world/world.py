@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from sgcheck.resolve.resolution import Reason
 from sgcheck.values.signals import Escape
-from sgcheck.world import packages_, torch_
+from sgcheck.world import installed_, packages_, torch_
 from sgcheck.world.facade import Facade, LazyFacade
 from sgcheck.world.files import Files
 from sgcheck.world.stdlib import (
@@ -149,7 +149,7 @@ class World:
                 raise Escape(Reason(f"package-not-known({top})"))
             if not present:
                 raise ModuleNotFoundError(f"No module named {top!r}", name=top)
-            module = Facade(name, {})
+            module = installed_.build(name, self.target)
         self._ready[name] = module
         parent, _, child = name.rpartition(".")
         if parent:

@@ -65,7 +65,7 @@ def build_os(environ: Environ, files: Files, path: Facade, cpu_count: int | None
             "getppid": lambda: PROCESS_ID,
             "cpu_count": lambda: cpu_count if cpu_count is not None else Unknown(Reason("host-not-modelled", detail="CPU count")),
             "sched_getaffinity": lambda pid: Unknown(Reason("host-not-modelled", detail="CPU affinity")),
-            "urandom": lambda n: nondeterministic("random bytes"),
+            "urandom": lambda n: nondeterministic("random bytes", bytes),
             "access": lambda p, mode: files.exists(p),
             "PathLike": PathLike,
             "fspath": fspath,
@@ -305,8 +305,8 @@ class _Local:
 def build_machine_modules() -> dict[str, Facade]:
     """Clock, random numbers, host, threads and network: none of them known beforehand."""
 
-    def draw(name: str) -> Callable[..., Any]:
-        return lambda *a, **k: nondeterministic(name)
+    def draw(name: str, *types: type) -> Callable[..., Any]:
+        return lambda *a, **k: nondeterministic(name, *types)
 
     def shuffled(name: str) -> Callable[..., Any]:
         def run(*a: Any, **k: Any) -> Any:
@@ -315,37 +315,18 @@ def build_machine_modules() -> dict[str, Facade]:
         return run
 
     random = {
-        n: draw("random number")
-        for n in (
-            "random",
-            "randint",
-            "randrange",
-            "uniform",
-            "getrandbits",
-            "choice",
-            "choices",
-            "sample",
-            "gauss",
-        )
+        **{n: draw("random number", float) for n in ("random", "uniform", "gauss")},
+        **{n: draw("random number", int) for n in ("randint", "randrange", "getrandbits")},
+        **{n: draw("random number") for n in ("choice", "choices", "sample")},
     }
     random.update(
         shuffle=shuffled("random order"), seed=lambda *a, **k: None, Random=draw("random generator")
     )
     time = {
-        n: draw("clock")
-        for n in (
-            "time",
-            "time_ns",
-            "monotonic",
-            "monotonic_ns",
-            "perf_counter",
-            "perf_counter_ns",
-            "process_time",
-            "strftime",
-            "localtime",
-            "gmtime",
-            "ctime",
-        )
+        **{n: draw("clock", float) for n in ("time", "monotonic", "perf_counter", "process_time")},
+        **{n: draw("clock", int) for n in ("time_ns", "monotonic_ns", "perf_counter_ns")},
+        **{n: draw("clock", str) for n in ("strftime", "ctime")},
+        **{n: draw("clock") for n in ("localtime", "gmtime")},
     }
     time.update(sleep=lambda seconds: None)
     lock_names = {
@@ -353,12 +334,12 @@ def build_machine_modules() -> dict[str, Facade]:
     }
     platform = {
         "system": lambda: "Linux", "machine": lambda: "x86_64", "python_version": lambda: "3.12.3",
-        "processor": lambda: "x86_64", "node": draw("host name"), "release": draw("kernel release"),
-        "platform": draw("platform string"), "uname": lambda: SimpleNamespace(system="Linux", machine="x86_64"),
+        "processor": lambda: "x86_64", "node": draw("host name", str), "release": draw("kernel release", str),
+        "platform": draw("platform string", str), "uname": lambda: SimpleNamespace(system="Linux", machine="x86_64"),
         "python_implementation": lambda: "CPython", "libc_ver": lambda: ("glibc", "2.39"),
     }  # fmt: skip
     socket: dict[str, Any] = {
-        "gethostname": draw("host name"), "gethostbyname": draw("host address"),
+        "gethostname": draw("host name", str), "gethostbyname": draw("host address", str),
         "AF_INET": 2, "AF_INET6": 10, "SOCK_STREAM": 1, "SOCK_DGRAM": 2, "SOL_SOCKET": 1, "SO_REUSEADDR": 2,
         "IPPROTO_TCP": 6, "error": OSError, "gaierror": OSError, "timeout": TimeoutError, "herror": OSError,
     }  # fmt: skip
@@ -367,14 +348,15 @@ def build_machine_modules() -> dict[str, Facade]:
         "random": random, "time": time, "platform": platform, "socket": socket, "uuid": uuid,
         "threading": {**lock_names, "local": _Local, "current_thread": draw("thread"), "get_ident": lambda: 1,
                       "main_thread": draw("thread"), "Thread": lambda *a, **k: not_modelled("threading.Thread")},
-        "secrets": {n: draw("secret") for n in ("token_hex", "token_bytes", "token_urlsafe", "randbelow")},
+        "secrets": {"token_hex": draw("secret", str), "token_urlsafe": draw("secret", str),
+                    "token_bytes": draw("secret", bytes), "randbelow": draw("secret", int)},
         "signal": {"SIGTERM": 15, "SIGINT": 2, "SIGQUIT": 3, "SIGKILL": 9, "SIGCHLD": 17, "SIGUSR1": 10, "SIGUSR2": 12, "signal": lambda *a: None},
         "gc": {"collect": lambda *a: 0, "disable": lambda: None, "enable": lambda: None, "freeze": lambda: None},
         "traceback": {"format_exc": lambda *a: "", "print_exc": lambda *a, **k: None, "print_stack": lambda *a, **k: None},
         "atexit": {"register": lambda f, *a, **k: f},
         "faulthandler": {"enable": lambda *a, **k: None},
         "resource": {"RLIMIT_NOFILE": 7, "RLIMIT_STACK": 3, "getrlimit": lambda kind: (65536, 65536), "setrlimit": lambda *a: None},
-        "getpass": {"getuser": draw("user name")},
+        "getpass": {"getuser": draw("user name", str)},
         "errno": {"EADDRINUSE": 98, "ENOENT": 2},
     }  # fmt: skip
     return {name: Facade(name, names) for name, names in out.items()}
