@@ -1,0 +1,286 @@
+"""Expressions: reads, calls, operators, displays and comprehensions."""
+
+from __future__ import annotations
+
+import ast
+
+from sgcheck.syntax import scopes
+from sgcheck.syntax.names import FORBIDDEN_ATTRIBUTES, GUARDED_ATTRIBUTES
+from sgcheck.syntax.translate_base import Base, Scope
+
+_BINARY_GUARDS = {
+    ast.Add: "add",
+    ast.Mult: "mul",
+    ast.Pow: "pow",
+    ast.LShift: "shl",
+    ast.Mod: "mod",
+}
+_COMPARE_GUARDS: dict[type[ast.cmpop], str] = {
+    ast.In: "in",
+    ast.NotIn: "nin",
+    ast.Is: "is",
+    ast.IsNot: "isn",
+}
+# Calls that must stay plain calls: the interpreter looks at the calling frame.
+_FRAME_CALLS = frozenset({"super", "locals", "globals", "vars", "dir"})
+_ANY_ALL = frozenset({"any", "all"})
+
+
+class Expressions(Base):
+    """The translation of expressions."""
+
+    # -- names and attributes ------------------------------------------------------
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if (
+            isinstance(node.ctx, ast.Load)
+            and node.id in self.lazy
+            and self._is_module_name(node.id)
+        ):
+            return self._lazy_load(node)
+        return node
+
+    def _lazy_load(self, node: ast.Name) -> ast.expr:
+        probe = self._at(ast.Attribute(node, "__class__", ast.Load()), node)
+        test = self._at(ast.Compare(probe, [ast.Is()], [self._load("L", node)]), node)
+        again = self._at(ast.Name(node.id, ast.Load()), node)
+        forced = self._guard("F", node, self._at(ast.Name(node.id, ast.Load()), node))
+        return self._at(ast.IfExp(test, forced, again), node)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        node.value = self.visit(node.value)
+        name = node.attr
+        if isinstance(node.ctx, ast.Load) and (
+            name in GUARDED_ATTRIBUTES
+            or name in FORBIDDEN_ATTRIBUTES
+            or (name.startswith("__") and name.endswith("__"))
+        ):
+            return self._guard("a", node, node.value, self._text(name, node))
+        if self.branching and isinstance(node.ctx, ast.Load) and self._function_depth():
+            return self._guard("g", node, node.value, self._text(self._mangle(name), node))
+        return node
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        node.value = self.visit(node.value)
+        node.slice = self.visit(node.slice)
+        if isinstance(node.ctx, ast.Load):
+            return self._guard("i", node, node.value, self._slice(node.slice))
+        return node
+
+    def _slice(self, node: ast.expr) -> ast.expr:
+        """A subscript's index as an expression that may be passed to a function."""
+        if isinstance(node, ast.Slice):
+            parts = [
+                p if p is not None else self._text(None, node)
+                for p in (node.lower, node.upper, node.step)
+            ]
+            return self._guard("slice", node, *parts)
+        if isinstance(node, ast.Tuple) and any(isinstance(e, ast.Slice) for e in node.elts):
+            node.elts = [self._slice(e) for e in node.elts]
+        return node
+
+    # -- calls ---------------------------------------------------------------------
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        func = node.func
+        node.args = [self.visit(a) for a in node.args]
+        node.keywords = [self.visit(k) for k in node.keywords]
+        if isinstance(func, ast.Name):
+            if func.id in _FRAME_CALLS and not node.args and self._is_module_name(func.id):
+                return node
+            if (
+                func.id in _ANY_ALL
+                and len(node.args) == 1
+                and isinstance(node.args[0], ast.GeneratorExp)
+                and self._is_module_name(func.id)
+                and self._may_be_delayed(node.args[0])
+            ):
+                return self._guard(func.id, node, self._thunk(node.args[0]))
+        if isinstance(func, ast.Attribute):
+            value = self.visit(func.value)
+            call = ast.Call(
+                self._load("m", node),
+                [value, self._text(self._mangle(func.attr), func), *node.args],
+                node.keywords,
+            )
+            self._at(call, node)
+            # CPython gives a method call the line of the method's name.
+            if func.end_lineno is not None and func.end_lineno != node.lineno:
+                call.lineno = func.end_lineno
+                call.col_offset = max((func.end_col_offset or 0) - len(func.attr), 0)
+            return call
+        return self._at(
+            ast.Call(self._load("c", node), [self.visit(func), *node.args], node.keywords), node
+        )
+
+    # -- operators -----------------------------------------------------------------
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        node.left = self.visit(node.left)
+        node.right = self.visit(node.right)
+        name = _BINARY_GUARDS.get(type(node.op))
+        return self._guard(name, node, node.left, node.right) if name else node
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        left = self.visit(node.left)
+        comparators = [self.visit(c) for c in node.comparators]
+        if not any(type(op) in _COMPARE_GUARDS for op in node.ops):
+            node.left, node.comparators = left, comparators
+            return node
+        if len(node.ops) == 1:
+            return self._guard(_COMPARE_GUARDS[type(node.ops[0])], node, left, comparators[0])
+        parts: list[ast.expr] = []
+        for index, op in enumerate(node.ops):
+            right = comparators[index]
+            if index < len(node.ops) - 1:
+                name = self._fresh()
+                right = self._at(
+                    ast.NamedExpr(self._at(ast.Name(name, ast.Store()), node), right), node
+                )
+                following: ast.expr = self._at(ast.Name(name, ast.Load()), node)
+            else:
+                following = right
+            kind = _COMPARE_GUARDS.get(type(op))
+            parts.append(
+                self._guard(kind, node, left, right)
+                if kind
+                else self._at(ast.Compare(left, [op], [right]), node)
+            )
+            left = following
+        return self._at(ast.BoolOp(ast.And(), parts), node)
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
+        parts: list[ast.expr] = []
+        for value in node.values:
+            if isinstance(value, ast.FormattedValue):
+                spec: ast.expr = (
+                    self._text("", node)
+                    if value.format_spec is None
+                    else self.visit(value.format_spec)
+                )
+                conversion = self._text(value.conversion, node)
+                item: ast.expr = self._at(
+                    ast.Tuple([self.visit(value.value), conversion, spec], ast.Load()), value
+                )
+                parts.append(item)
+            else:
+                parts.append(value)
+        return self._guard("f", node, *parts)
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        delayed = self.branching and self._function_depth() and self._may_be_delayed(node)
+        node.test = self._test(node.test)
+        node.body = self.visit(node.body)
+        node.orelse = self.visit(node.orelse)
+        return self._guard("q", node, self._thunk(node)) if delayed else node
+
+    def _test(self, node: ast.expr) -> ast.expr:
+        """A condition. One that is made of several parts is decided as a whole (see `guards.q`)."""
+        compound = isinstance(node, ast.BoolOp) and self._may_be_delayed(node)
+        test = self._tested(node)
+        if compound and self._function_depth():
+            return self._guard("q", node, self._thunk(test))
+        return test
+
+    def _tested(self, node: ast.expr) -> ast.expr:
+        if isinstance(node, ast.BoolOp):
+            node.values = [self._tested(v) for v in node.values]
+            return node
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            node.operand = self._tested(node.operand)
+            if self.branching and self._function_depth():
+                return self._guard("not", node, node.operand)
+            return node
+        plain = isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
+        test: ast.expr = self.visit(node)
+        return self._guard("b", node, test) if plain and self._function_depth() else test
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        delayed = self.branching and self._function_depth() and self._may_be_delayed(node)
+        node.values = [self.visit(v) for v in node.values]
+        return self._guard("q", node, self._thunk(node)) if delayed else node
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        if isinstance(node.op, ast.Not):
+            return self._tested(node)
+        node.operand = self.visit(node.operand)
+        return node
+
+    def visit_List(self, node: ast.List) -> ast.expr:
+        node.elts = [self.visit(e) for e in node.elts]
+        if isinstance(node.ctx, ast.Load) and self._function_depth():
+            return self._guard("n", node, node)
+        return node
+
+    def visit_Dict(self, node: ast.Dict) -> ast.expr:
+        named = any(
+            isinstance(k, ast.Constant) and isinstance(k.value, str) and k.value.isidentifier()
+            for k in node.keys
+        )
+        node.keys = [self.visit(k) if k is not None else None for k in node.keys]
+        node.values = [self.visit(v) for v in node.values]
+        if (
+            any(k is not None and not isinstance(k, ast.Constant) for k in node.keys)
+            and None not in node.keys
+        ):
+            keys = self._at(ast.Tuple([k for k in node.keys if k is not None], ast.Load()), node)
+            values = self._at(ast.Tuple(node.values, ast.Load()), node)
+            return self._guard("dk", node, keys, values)
+        if named and self._function_depth():
+            return self._guard("n", node, self._guard("d", node, node))
+        return self._guard("n", node, node) if self._function_depth() else node
+
+    def visit_Set(self, node: ast.Set) -> ast.expr:
+        elements = [self.visit(e) for e in node.elts]
+        if all(isinstance(e, ast.Constant) for e in elements):
+            return node
+        return self._guard("set", node, self._at(ast.Tuple(elements, ast.Load()), node))
+
+    def _comprehension(self, node: ast.expr) -> ast.expr:
+        generators = node.generators  # type: ignore[attr-defined]
+        inside = self._function_depth()
+        generators[0].iter = self._iterated(generators[0].iter)
+        self.scopes.append(Scope("comprehension", scopes.comprehension_targets(node)))
+        for index, generator in enumerate(generators):
+            generator.target = self.visit(generator.target)
+            if index:
+                generator.iter = self._iterated(generator.iter)
+            generator.ifs = [self._tested(test) for test in generator.ifs]
+        for attribute in ("elt", "key", "value"):
+            if hasattr(node, attribute):
+                setattr(node, attribute, self.visit(getattr(node, attribute)))
+        self.scopes.pop()
+        if inside and not isinstance(node, ast.GeneratorExp):
+            if self.branching and self._may_be_delayed(node):
+                return self._guard("comp", node, self._thunk(node))
+            return self._guard("n", node, node)
+        return node
+
+    def _iterated(self, node: ast.expr) -> ast.expr:
+        result: ast.expr = self.visit(node)
+        return self._guard("it", node, result) if self._function_depth() else result
+
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
+
+    # -- signatures ----------------------------------------------------------------
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
+        self._signature(node.args)
+        bound, global_names, nonlocal_names = scopes.function_scope(node)
+        self.scopes.append(Scope("function", bound, global_names, nonlocal_names))
+        node.body = self.visit(node.body)
+        self.scopes.pop()
+        return node
+
+    def _signature(self, args: ast.arguments) -> None:
+        args.defaults = [self.visit(d) for d in args.defaults]
+        args.kw_defaults = [self.visit(d) if d is not None else None for d in args.kw_defaults]
+        for arg in [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]:
+            if arg is not None and arg.annotation is not None:
+                arg.annotation = self._quoted(arg.annotation)
+
+    def _quoted(self, annotation: ast.expr) -> ast.expr:
+        """Annotations of functions stay text, as under `from __future__ import annotations`."""
+        if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+            return annotation
+        return self._text(ast.unparse(annotation), annotation)
