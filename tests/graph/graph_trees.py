@@ -12,7 +12,7 @@ from sgcheck.source import Tree, memory_tree
 ENTRY = "sglang/srt/server_args.py"
 
 # One class, fields changed in place, helpers and properties of its own.
-IN_PLACE = '''\
+IN_PLACE = """\
 import dataclasses
 from typing import Optional
 
@@ -93,11 +93,11 @@ def prepare_server_args(argv):
     parser = make_parser()
     ServerArgs.add_cli_args(parser)
     return ServerArgs(**vars(parser.parse_args(argv)))
-'''
+"""
 
 IN_PLACE_FILES = {
     ENTRY: IN_PLACE,
-    "sglang/srt/npu.py": '''\
+    "sglang/srt/npu.py": """\
 def set_npu_defaults(args):
     if args.backend == "npu":
         args.dtype = "float16"
@@ -106,28 +106,28 @@ def set_npu_defaults(args):
 
 def never_called(args):
     args.dtype = "never"
-''',
-    "sglang/srt/model.py": '''\
+""",
+    "sglang/srt/model.py": """\
 class ModelConfig:
     def __init__(self, path):
         self.dtype = "not the record's"
         if path == "bad":
             raise ValueError("no model")
-''',
-    "sglang/srt/utils.py": '''\
+""",
+    "sglang/srt/utils.py": """\
 def is_sm100_supported():
     return torch.cuda.get_device_capability()[0] == 10
 
 
 def largest(value):
     return max(value, 1)
-''',
+""",
     "sglang/srt/environ.py": "envs = object()\n",
 }
 
 # A record assembled of parts, declared values, views, a registry and a table of constants.
 DECLARED_FILES = {
-    ENTRY: '''\
+    ENTRY: """\
 from sglang.srt.groups.fields import Exec, Model, collect
 from sglang.srt.groups.pipeline import run_pipeline
 
@@ -144,8 +144,8 @@ ServerArgs = make_record("ServerArgs", annotations, defaults)
 
 def prepare_server_args(argv):
     return ServerArgs()
-''',
-    "sglang/srt/groups/fields.py": '''\
+""",
+    "sglang/srt/groups/fields.py": """\
 class Model:
     model_path: A[str, "The model."]
     dtype: A[str, "The type."] = "auto"
@@ -161,8 +161,8 @@ class Exec:
 
 def collect(parts):
     return {}, {}
-''',
-    "sglang/srt/groups/pipeline.py": '''\
+""",
+    "sglang/srt/groups/pipeline.py": """\
 from sglang.srt.groups.base import declare, run_pass, view_of
 from sglang.srt.groups.hooks import handle_backend, handle_spec
 from sglang.srt.groups.passes import draft_pass
@@ -178,8 +178,8 @@ def run_pipeline(record):
     if cfg.spec == "on":
         run_hook(handle_spec, record)
     run_pass(record, draft_pass)
-''',
-    "sglang/srt/groups/base.py": '''\
+""",
+    "sglang/srt/groups/base.py": """\
 import sglang.srt.groups.models
 
 CONSTANTS = {"ModelA": {"dtype": "bfloat16"}, "ModelB": {"unrelated": 1}}
@@ -220,8 +220,8 @@ def overrides_for(name, record, config):
 
 def run_pass(record, function):
     declare(record, "pass", **function(view_of(record)))
-''',
-    "sglang/srt/groups/hooks.py": '''\
+""",
+    "sglang/srt/groups/hooks.py": """\
 from sglang.srt.groups.algorithms import Algorithm
 from sglang.srt.groups.base import declare, overrides_for, view_of
 
@@ -242,8 +242,8 @@ def handle_spec(record):
     Algorithm.from_name(cfg.spec).apply(record)
     if view_of(record).dtype == "auto":
         declare(record, "handle_spec", dtype="float16", unknown=1)
-''',
-    "sglang/srt/groups/algorithms.py": '''\
+""",
+    "sglang/srt/groups/algorithms.py": """\
 from sglang.srt.groups.base import declare
 
 
@@ -254,15 +254,15 @@ class Algorithm:
 
     def apply(self, record):
         declare(record, "apply", draft_backend="eagle")
-''',
-    "sglang/srt/groups/passes.py": '''\
+""",
+    "sglang/srt/groups/passes.py": """\
 def draft_pass(view):
     if view.draft_backend is not None:
         return {}
     return {"draft_backend": view.backend}
-''',
+""",
     "sglang/srt/groups/models/__init__.py": "from sglang.srt.groups.models import model_a\n",
-    "sglang/srt/groups/models/model_a.py": '''\
+    "sglang/srt/groups/models/model_a.py": """\
 from sglang.srt.groups.base import register, view_of
 
 
@@ -278,7 +278,7 @@ def model_a(record, config):
 
 def not_registered(record, config):
     return {"backend": "never"}
-''',
+""",
 }
 
 

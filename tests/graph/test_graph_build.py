@@ -129,7 +129,9 @@ class TestWrites:
         assert node["registered_for"] == ["ModelA", "ModelC"]
 
     def test_errors_of_everything_that_is_called(self) -> None:
-        found = {(d["file"], d["line"]) for _, d in rules_of_graph(in_place()) if d["rule"] == "raise"}
+        found = {
+            (d["file"], d["line"]) for _, d in rules_of_graph(in_place()) if d["rule"] == "raise"
+        }
         assert found == {
             ("sglang/srt/model.py", 5),
             (ENTRY, at("assert self.page_size")),
@@ -162,9 +164,15 @@ class TestOrder:
 
     def test_overwrites_point_back_and_not_between_branches(self) -> None:
         graph = in_place()
-        late, early = rule_at(graph, at("self.draft_backend = (")), rule_at(graph, at('"deep_gemm"'))
+        late, early = (
+            rule_at(graph, at("self.draft_backend = (")),
+            rule_at(graph, at('"deep_gemm"')),
+        )
         assert graph.has_edge(late, early, key="overwrites")
-        one, other = rule_at(graph, at("self.chunk = 1\n")), rule_at(graph, at("self.chunk = largest"))
+        one, other = (
+            rule_at(graph, at("self.chunk = 1\n")),
+            rule_at(graph, at("self.chunk = largest")),
+        )
         assert not graph.has_edge(other, one, key="overwrites")
 
 

@@ -97,7 +97,10 @@ def test_nothing_is_said_of_rules_where_the_launch_was_not_followed() -> None:
 def test_conditional_steps_keep_their_condition() -> None:
     step = Because("write", 1, ENTRY, at("self.chunk = 1\n"), when="model is small", effective=True)
     chunk = FieldAnswer(
-        "chunk", "conditional", cases=(Case("model is small", 1), Case("otherwise", 8)), because=(step,)
+        "chunk",
+        "conditional",
+        cases=(Case("model is small", 1), Case("otherwise", 8)),
+        because=(step,),
     )
     found = of("self.chunk = 1\n", replace(STARTS, fields=FIELDS | {"chunk": chunk}))
     assert (found.name, found.when) == ("decided", "model is small")

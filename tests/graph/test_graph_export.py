@@ -59,7 +59,7 @@ def test_dot_quotes_everything() -> None:
     for line in to_dot(hostile()).splitlines()[3:-1]:
         rest = quoted.sub("Q", line)
         assert re.fullmatch(
-            r'  Q (\[label=Q, shape=\w+, tooltip=Q(, URL=Q)?(, style=filled, fillcolor=Q)?\]'
+            r"  Q (\[label=Q, shape=\w+, tooltip=Q(, URL=Q)?(, style=filled, fillcolor=Q)?\]"
             r"|-> Q \[label=\w+, style=\w+\]);",
             rest,
         ), line

@@ -100,7 +100,9 @@ class TestOrderTraps:
     def test_none_where_the_rewriting_comes_first(self) -> None:
         text = IN_PLACE_FILES[ENTRY].replace("        self._handle_early()\n", "", 1)
         text = text.replace(
-            "        self._handle_page()\n", "        self._handle_early()\n        self._handle_page()\n", 1
+            "        self._handle_page()\n",
+            "        self._handle_early()\n        self._handle_page()\n",
+            1,
         )
         assert order_traps(graph_of(IN_PLACE_FILES | {ENTRY: text})) == []
 

@@ -106,7 +106,7 @@ def _page(resolution: Resolution, selection: Selection, graph: RuleGraph | None)
         "forced": [
             _answer(answer.name, answer, argv)
             | {
-                "flag": flag_in(argv, answer.name) or answer.name,
+                "flag": clean(flag_in(argv, answer.name) or answer.name),
                 "given": value_text(answer.user_value),
             }
             for answer in forced
