@@ -1,0 +1,108 @@
+"""Guards of control flow: loops, conditions, `with`, `try`, `match`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sgcheck.interp import natives
+from sgcheck.interp.guards_items import fresh
+from sgcheck.interp.runtime import RUNTIME
+from sgcheck.values.signals import Escape
+from sgcheck.values.unknown import ASK, Unknown
+
+R = RUNTIME
+
+
+def tick() -> None:
+    """One turn of a loop."""
+    R.steps_left -= 1
+    if R.steps_left < 0:
+        R.tick_slow()
+
+
+def comprehension(thunk: Callable[[], Any]) -> Any:
+    """A comprehension: over something that is not known it gives something that is not known."""
+    try:
+        return fresh(thunk())
+    except Escape as escape:
+        return ASK[-1].computed(escape)
+
+
+def _tried(thunk: Callable[[], Any]) -> Callable[[], Any]:
+    def run() -> Any:
+        try:
+            return thunk()
+        except Escape as escape:
+            return ASK[-1].computed(escape)
+
+    return run
+
+
+def any_of(thunk: Callable[[], Any]) -> Any:
+    """`any(generator)`, decided as a whole."""
+    if R.region is not None:
+        return condition(_tried(lambda: any(thunk())))
+    return any(thunk())
+
+
+def all_of(thunk: Callable[[], Any]) -> Any:
+    """`all(generator)`, decided as a whole."""
+    if R.region is not None:
+        return condition(_tried(lambda: all(thunk())))
+    return all(thunk())
+
+
+def condition(thunk: Callable[[], Any]) -> Any:
+    """A test made of several parts. Where it depends on unknowns it is one decision."""
+    if R.region is not None:
+        return R.region(thunk, (), {})
+    return thunk()
+
+
+def negation(value: Any) -> Any:
+    """`not value`, which stays a question where the value is one."""
+    if isinstance(value, Unknown):
+        return ASK[-1].unary("not", value)
+    return not value
+
+
+def own_test(value: Any) -> Any:
+    """The test of an `if` whose ways cannot be joined: decided here."""
+    if isinstance(value, Unknown):
+        return ASK[-1].truth(value)
+    return value
+
+
+def branch(test: Any, then: Callable[[], None], other: Callable[[], None] | None) -> None:
+    """An `if` statement whose ways are joined again behind it."""
+    if isinstance(test, Unknown):
+        ASK[-1].branch(test, then, other)
+    elif test:
+        then()
+    elif other is not None:
+        other()
+
+
+def with_manager(manager: Any) -> Any:
+    """The manager of a `with` statement."""
+    if isinstance(manager, Unknown):
+        return natives.UnknownManager(manager)
+    return manager
+
+
+def enter_try() -> None:
+    """Entering the body of a `try` that has handlers."""
+    R.try_depth += 1
+
+
+def leave_try() -> None:
+    """Leaving it, however."""
+    R.try_depth -= 1
+
+
+def match_subject(value: Any) -> Any:
+    """The subject of a `match`: patterns cannot meet an unknown."""
+    if isinstance(value, Unknown):
+        return ASK[-1].concrete(value)
+    return value

@@ -1,0 +1,111 @@
+"""Guards of items, of displays, and of what a loop runs over."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from sgcheck.interp import natives
+from sgcheck.interp.guards_objects import CONTAINERS
+from sgcheck.interp.runtime import RUNTIME
+from sgcheck.values.symbols import Choice
+from sgcheck.values.unknown import ASK, Unknown
+
+R = RUNTIME
+
+
+# -- items -------------------------------------------------------------------------
+
+
+def item(obj: Any, key: Any) -> Any:
+    """`obj[key]`."""
+    if isinstance(key, Unknown):
+        if isinstance(obj, type):
+            return obj[key]
+        return ASK[-1].item(obj, key)
+    if type(key) is tuple and type(obj) is dict and holds_unknown(key):
+        return ASK[-1].item(obj, key)
+    if isinstance(obj, natives.JOURNALED_MISSING) and R.journal is not None and key not in obj:
+        R.journal.item(obj, key)
+    value = obj[key]
+    if type(value) is Choice and type(obj) is dict:
+        return ASK[-1].present(obj, key, value)
+    return value
+
+
+def holds_unknown(values: tuple[Any, ...]) -> bool:
+    """Whether one of several values is not known."""
+    return any(isinstance(v, Unknown) for v in values)
+
+
+def set_item(value: Any, obj: Any, key: Any) -> None:
+    """`obj[key] = value`."""
+    if isinstance(key, Unknown):
+        key = ASK[-1].concrete(key)
+    if isinstance(obj, Unknown):
+        ASK[-1].set_item(obj, key, value)
+        return
+    if R.journal is not None and isinstance(obj, CONTAINERS):
+        if isinstance(obj, dict):
+            R.journal.item(obj, key)
+        else:
+            R.journal.container(obj)
+    if R.on_display is not None and type(obj) is dict and type(key) is str:
+        R.on_display({key: value}, sys._getframe(1))
+    obj[key] = value
+
+
+def del_item(obj: Any, key: Any) -> None:
+    """`del obj[key]`."""
+    if isinstance(key, Unknown):
+        key = ASK[-1].concrete(key)
+    if R.journal is not None and isinstance(obj, CONTAINERS):
+        R.journal.container(obj)
+    del obj[key]
+
+
+def fresh(value: Any) -> Any:
+    """A container that this function makes: no other path knows it."""
+    if R.region is not None:
+        R.fresh.append(value)
+    return value
+
+
+def iterated(value: Any) -> Any:
+    """What a loop runs over. A dictionary whose keys may be absent is settled first."""
+    if R.region is not None and type(value) is dict:
+        ASK[-1].settle(value)
+    return value
+
+
+def tested(value: Any) -> Any:
+    """A value in a condition. A dictionary whose keys may be absent may be empty."""
+    if type(value) is dict and R.region is not None:
+        return ASK[-1].dict_truth(value)
+    return value
+
+
+def display(value: dict[Any, Any]) -> dict[Any, Any]:
+    """A dictionary display with names as keys: it may become a declaration of fields."""
+    if R.on_display is not None:
+        R.on_display(value, sys._getframe(1))
+    return value
+
+
+def keyed_display(keys: tuple[Any, ...], values: tuple[Any, ...]) -> Any:
+    """A dictionary display with computed keys; a key that is not known makes the whole unknown."""
+    for key in keys:
+        if isinstance(key, Unknown):
+            return Unknown(key.reason, "{}")
+    made = dict(zip(keys, values, strict=True))
+    if R.on_display is not None:
+        R.on_display(made, sys._getframe(1))
+    return fresh(made)
+
+
+def set_display(elements: tuple[Any, ...]) -> Any:
+    """A set display; an element that is not known makes the whole unknown."""
+    for element in elements:
+        if isinstance(element, Unknown):
+            return Unknown(element.reason, "{}")
+    return fresh(set(elements))

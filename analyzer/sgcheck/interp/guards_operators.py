@@ -1,0 +1,164 @@
+"""Guards of operators and of f-strings: unknowns, and bounds on what one operation may build."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from sgcheck.interp import natives
+from sgcheck.interp.guards_items import holds_unknown
+from sgcheck.interp.guards_objects import CONTAINERS
+from sgcheck.interp.runtime import RUNTIME
+from sgcheck.values.signals import Escape, LimitReached
+from sgcheck.values.symbols import Choice
+from sgcheck.values.unknown import ASK, Unknown, find_unknown
+
+R = RUNTIME
+MAX_SIZE = 50_000_000
+"""Bound on the length of a string or container that one operation may build."""
+MAX_BITS = 1 << 20
+
+
+# -- operators ---------------------------------------------------------------------
+
+
+def contains(left: Any, right: Any) -> Any:
+    """`left in right`."""
+    if isinstance(left, Unknown) or isinstance(right, Unknown):
+        return ASK[-1].binary("in", left, right)
+    kind = type(right)
+    if type(left) is tuple and holds_unknown(left):
+        return ASK[-1].binary("in", left, right)
+    if kind is tuple or kind is list:
+        for value in right:
+            if isinstance(value, Unknown):
+                return ASK[-1].binary("in", left, right)
+    elif kind is dict and R.region is not None and type(right.get(left)) is Choice:
+        return ASK[-1].binary("in", left, right)
+    return left in right
+
+
+def not_contains(left: Any, right: Any) -> Any:
+    """`left not in right`."""
+    found = contains(left, right)
+    if isinstance(found, Unknown):
+        return ASK[-1].unary("not", found)
+    return not found
+
+
+def same(left: Any, right: Any) -> Any:
+    """`left is right`."""
+    if isinstance(left, Unknown) or isinstance(right, Unknown):
+        return left is right or ASK[-1].binary("is", left, right)
+    return left is right
+
+
+def not_same(left: Any, right: Any) -> Any:
+    """`left is not right`."""
+    if isinstance(left, Unknown) or isinstance(right, Unknown):
+        found = left is right or ASK[-1].binary("is", left, right)
+        if isinstance(found, Unknown):
+            return ASK[-1].unary("not", found)
+        return not found
+    return left is not right
+
+
+def add(left: Any, right: Any) -> Any:
+    """`left + right`, bounded."""
+    kind = type(left)
+    if (
+        (kind is str or kind is list or kind is tuple or kind is bytes)
+        and type(right) is kind
+        and len(left) + len(right) > MAX_SIZE
+    ):
+        raise LimitReached("size")
+    return left + right
+
+
+def _bounded(size: int) -> None:
+    if size > MAX_SIZE:
+        raise LimitReached("size")
+
+
+def mul(left: Any, right: Any) -> Any:
+    """`left * right`, bounded."""
+    if type(left) is int and type(right) is int:
+        if left.bit_length() + right.bit_length() > MAX_BITS:
+            raise LimitReached("size")
+    elif isinstance(left, str | list | tuple | bytes) and isinstance(right, int):
+        _bounded(len(left) * right)
+    elif isinstance(right, str | list | tuple | bytes) and isinstance(left, int):
+        _bounded(len(right) * left)
+    return left * right
+
+
+def power(left: Any, right: Any) -> Any:
+    """`left ** right`, bounded."""
+    if type(left) is int and type(right) is int and left.bit_length() * abs(right) > MAX_BITS:
+        raise LimitReached("size")
+    return left**right
+
+
+def shift(left: Any, right: Any) -> Any:
+    """`left << right`, bounded."""
+    if type(left) is int and type(right) is int and left.bit_length() + right > MAX_BITS:
+        raise LimitReached("size")
+    return left << right
+
+
+def modulo(left: Any, right: Any) -> Any:
+    """`left % right`, also of strings."""
+    if isinstance(left, str | bytes):
+        found = find_unknown(right)
+        if found is not None:
+            return ASK[-1].binary("%", left, right)
+        natives.check_percent(left)
+    return left % right
+
+
+def in_place(name: str, plain: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    native = getattr(operator, name)
+
+    def run(left: Any, right: Any) -> Any:
+        if isinstance(left, CONTAINERS):
+            if R.journal is not None:
+                R.journal.container(left)
+            if isinstance(right, Unknown):
+                raise Escape(right.reason)
+            if name == "imul" and isinstance(right, int):
+                _bounded(len(left) * right)
+            elif isinstance(left, list) and hasattr(right, "__len__"):
+                _bounded(len(left) + len(right))
+            return native(left, right)
+        if hasattr(type(left), f"__{name}__"):
+            return native(left, right)
+        return plain(left, right)
+
+    return run
+
+
+def formatted(*parts: Any) -> Any:
+    """An f-string: text and `(value, conversion, spec)` parts."""
+    out: list[str] = []
+    for part in parts:
+        if type(part) is str:
+            out.append(part)
+            continue
+        value, conversion, spec = part
+        if type(value) is str and conversion == -1 and spec == "":
+            out.append(value)
+            continue
+        unknown = find_unknown(value)
+        if unknown is not None or isinstance(spec, Unknown):
+            return ASK[-1].binary("f-string", list(parts), unknown if unknown is not None else spec)
+        if conversion == 114:
+            value = repr(value)
+        elif conversion == 115:
+            value = str(value)
+        elif conversion == 97:
+            value = ascii(value)
+        if spec:
+            natives.check_format_spec(spec)
+        out.append(format(value, spec))
+    return "".join(out)
