@@ -94,7 +94,8 @@ def _setattr(obj: Any, name: Any, value: Any) -> None:
     if isinstance(name, Unknown):
         name = ASK[-1].concrete(name)
     if isinstance(obj, Unknown):
-        raise Escape(obj.reason)
+        ASK[-1].set_attribute(obj, name, value)
+        return
     if not isinstance(name, str):
         raise TypeError("attribute name must be string")
     guards.check_attribute(name) if name.startswith("__") else None

@@ -13,7 +13,9 @@ class OpaqueOperations(Operations):
     """What a derived value depends on stays visible; nothing is ever decided."""
 
     def binary(self, op: str, left: Any, right: Any) -> Any:
-        return Unknown((left if isinstance(left, Unknown) else right).reason, op)
+        known = find_unknown([left, right])
+        assert known is not None
+        return Unknown(known.reason, op)
 
     def unary(self, op: str, value: Unknown) -> Any:
         return Unknown(value.reason, f"{op} {value.label}")
@@ -38,7 +40,8 @@ class OpaqueOperations(Operations):
         return Unknown(found.reason, getattr(func, "__name__", "call"))
 
     def item(self, value: Any, key: Any) -> Any:
-        known = value if isinstance(value, Unknown) else key
+        known = find_unknown([value if isinstance(value, Unknown) else key])
+        assert known is not None
         return Unknown(known.reason, f"{known.label}[]")
 
     def iterate(self, value: Unknown) -> Any:

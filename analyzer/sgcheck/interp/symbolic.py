@@ -48,7 +48,7 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
 
 def _is_open_number(value: Any) -> bool:
     if isinstance(value, Unknown):
-        return not isinstance(value, Test | Choice) and not (isinstance(value, Symbol) and value.types and value.types != (int,))
+        return type(value) is Unknown or (isinstance(value, Symbol) and value.types == (int,))
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -100,6 +100,7 @@ class SymbolicOperations(Operations):
         self.path: Condition = TRUE
         self._objects: dict[int, tuple[Any, int]] = {}
         self._numbers: dict[Any, int] = {}
+        self._computed = 0
 
     # -- to be provided by the explorer ------------------------------------------------
 
@@ -242,6 +243,23 @@ class SymbolicOperations(Operations):
     def truth(self, value: Unknown) -> bool:
         return self.decide(self.condition_of(value))
 
+    def ask(self, question: str, reason: Reason) -> bool:
+        return self.decide(self.flag(question, reason))
+
+    def computed(self, escape: Escape) -> Any:
+        self._computed += 1
+        return Unknown(escape.reason, f"value {self._computed} computed from the model")
+
+    def set_item(self, value: Unknown, key: Any, new: Any) -> None:
+        from sgcheck.interp import guards
+
+        if isinstance(value, Choice):
+            guards.set_item(new, self.pick(value), key)
+        elif isinstance(value, Fact):
+            value.sg_set_item(self, key, new)
+        else:
+            raise Escape(_blame(value))
+
     def equal(self, left: Any, right: Any) -> Condition:
         """The condition under which `left == right`."""
         space = self.space
@@ -249,6 +267,13 @@ class SymbolicOperations(Operations):
             return space.any_of(space.both(c, self.equal(v, right)) for c, v in self.cases(left))
         if isinstance(right, Choice):
             return space.any_of(space.both(c, self.equal(left, v)) for c, v in self.cases(right))
+        if type(left) is tuple and type(right) is tuple and find_unknown([left, right]) is not None:
+            if len(left) != len(right):
+                return FALSE
+            result = TRUE
+            for a, b in zip(left, right, strict=True):
+                result = space.both(result, self.equal(a, b))
+            return result
         if not isinstance(left, Unknown) and not isinstance(right, Unknown):
             try:
                 return TRUE if left == right else FALSE
@@ -322,6 +347,8 @@ class SymbolicOperations(Operations):
             )
         if isinstance(right, Fact):
             return right.sg_contains(self, left)
+        if isinstance(right, Symbol) and isinstance(left, str):
+            return self._predicate(right, f"contains {left!r}", lambda text: left in text)
         if isinstance(right, Unknown):
             return self.flag(f"{self.show(left)} in {self.show(right)}", right.reason)
         if isinstance(left, Choice):
@@ -345,7 +372,7 @@ class SymbolicOperations(Operations):
         return self.flag(f"{self.show(left)} in {self.show(right)}", left.reason)
 
     def _key_present(self, key: Any, mapping: dict[Any, Any]) -> Condition:
-        if not isinstance(key, Unknown):
+        if not isinstance(key, Unknown) and find_unknown(key) is None:
             if key not in mapping:
                 return FALSE
             value = mapping[key]
@@ -457,14 +484,22 @@ class SymbolicOperations(Operations):
             if any(v is MISSING for v in values):
                 return NotImplemented
             try:
-                out.append((condition, function(*values)))
+                out.append((condition, self._mapped(function, values)))
             except EngineSignal:
                 raise
             except Exception:
                 # Some case fails: split, so that the failure belongs to its own path.
-                chosen = [self.concrete(a) if isinstance(a, Choice | Test) else a for a in args]
-                return function(*chosen)
+                chosen = [self.pick(a) if isinstance(a, Choice | Test) else a for a in args]
+                return self._mapped(function, chosen)
         return self.choice(out)
+
+    def _mapped(self, function: Callable[..., Any], values: list[Any]) -> Any:
+        """One case of `map`; an unknown inside it makes a native function's result unknown."""
+        if isinstance(function, type) or type(function).__name__ in ("builtin_function_or_method", "method_descriptor"):
+            unknown = next((v for v in values if isinstance(v, Unknown)), None)
+            if unknown is not None:
+                return self.apply(function, tuple(values), {})
+        return function(*values)
 
     # -- attributes, items, calls --------------------------------------------------------
 
@@ -492,7 +527,7 @@ class SymbolicOperations(Operations):
                 )
                 if mapped is not NotImplemented:
                     return mapped
-            return self.split(lambda: guards.method(self.concrete(value), name, *args, **kwargs))
+            return self.split(lambda: guards.method(self.pick(value), name, *args, **kwargs))
         if isinstance(value, Fact):
             return value.sg_method(self, name, args, kwargs)
         if (
@@ -519,7 +554,7 @@ class SymbolicOperations(Operations):
         from sgcheck.interp import guards
 
         if isinstance(value, Choice):
-            guards.set_attribute(new, self.concrete(value), name)
+            guards.set_attribute(new, self.pick(value), name)
         elif isinstance(value, Fact):
             value.sg_set(self, name, new)
         else:
@@ -529,7 +564,7 @@ class SymbolicOperations(Operations):
         from sgcheck.interp import guards
 
         if isinstance(value, Choice):
-            return self.split(lambda: guards.call(self.concrete(value), *args, **kwargs))
+            return self.split(lambda: guards.call(self.pick(value), *args, **kwargs))
         shown = ", ".join(
             [*(self.show(a) for a in args), *(f"{k}={self.show(v)}" for k, v in kwargs.items())]
         )
@@ -564,7 +599,7 @@ class SymbolicOperations(Operations):
                 return mapped
         if isinstance(value, Fact):
             return value.sg_item(self, key)
-        if isinstance(value, dict) and isinstance(key, Unknown):
+        if isinstance(value, dict) and find_unknown(key) is not None:
             present = self.membership(key, value)
             if not self.decide(present):
                 raise KeyError(self.show(key))
@@ -654,6 +689,15 @@ class SymbolicOperations(Operations):
 
     def iterate(self, value: Unknown) -> Any:
         return iter(self.concrete(value))
+
+    def pick(self, value: Unknown) -> Any:
+        """One case of a choice (by branching); the case itself may be unknown."""
+        if isinstance(value, Choice):
+            cases = self.cases(value)
+            if not cases:
+                raise Escape(Reason("impossible"))
+            return cases[self.choose([c for c, _ in cases])][1]
+        return self.concrete(value)
 
     def concrete(self, value: Unknown) -> Any:
         if isinstance(value, Test):

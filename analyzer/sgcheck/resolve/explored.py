@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from sgcheck.interp.builtins import tree_frame
 from sgcheck.interp.explore import Explorer, Loss
+from sgcheck.resolve.resolution import Reason
 from sgcheck.resolve.run import Failure, failure_of, read_fields, with_place
 from sgcheck.resolve.trace import Event, Trace
 from sgcheck.values.condition import Condition
@@ -43,8 +45,20 @@ def describe(error: BaseException) -> Any:
         return Failure("SystemExit", HELP, None, None, None)
     if isinstance(error, EngineSignal):
         reason = getattr(error, "reason", None)
-        return with_place(reason, error.__traceback__) if reason is not None else None
+        if reason is None:
+            return None
+        placed = with_place(reason, error.__traceback__)
+        return placed if placed.file is not None else _placed_here(placed)
     return failure_of(error)
+
+
+def _placed_here(reason: Reason) -> Reason:
+    """The line of the tree that is running now."""
+    try:
+        frame = tree_frame()
+    except EngineSignal:
+        return reason
+    return replace(reason, file=frame.f_code.co_filename, line=frame.f_lineno)
 
 
 def explore(

@@ -26,6 +26,11 @@ def clause(variable: Variable, values: ValueSet) -> str:
         and variable.kind == "flag"
     ):
         return name if True in values else f"not ({name})"
+    falsy = {v for v in values.values if v is None or v is False or v == "" or repr(v) == "absent"}
+    if len(falsy) == len(values.values) > 1:
+        return f"{name} is set" if values.others else f"{name} is not set"
+    if falsy == values.values and falsy and next(iter(falsy)) is not None and repr(next(iter(falsy))) == "absent":
+        return f"{name} is there" if values.others else f"{name} is absent"
     listed = sorted(word(v) for v in values.values)
     if values.others:
         return (

@@ -100,6 +100,10 @@ class Fact(Unknown):
         """`self[key]`."""
         raise NotImplementedError
 
+    def sg_set_item(self, ops: Any, key: Any, value: Any) -> None:
+        """`self[key] = value`."""
+        raise NotImplementedError
+
     def sg_contains(self, ops: Any, key: Any) -> Condition:
         """The condition under which `key in self`."""
         raise NotImplementedError

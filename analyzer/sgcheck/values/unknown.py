@@ -55,6 +55,18 @@ class Operations:
         """An attribute of an unknown is set."""
         raise Escape(value.reason)
 
+    def set_item(self, value: Unknown, key: Any, new: Any) -> None:
+        """An item of an unknown is set."""
+        raise Escape(value.reason)
+
+    def ask(self, question: str, reason: Reason) -> bool:
+        """A yes-or-no question of the world."""
+        raise Escape(reason)
+
+    def computed(self, escape: Escape) -> Any:
+        """What a computation over something unknown gives."""
+        raise escape
+
     def present(self, mapping: dict[Any, Any], key: Any, value: Any) -> Any:
         """The value of a key that may be absent. Raises KeyError where it is."""
         return value
@@ -133,7 +145,7 @@ class Unknown:
         if (
             name.startswith("__")
             and name.endswith("__")
-            and name not in ("__name__", "__version__")
+            and name not in ("__name__", "__version__", "__dict__")
         ):
             raise AttributeError(name)
         return ASK[-1].attribute(self, name)

@@ -47,7 +47,7 @@ _NESTED = (
 )
 _UNCHANGED = ("lower", "strip", "upper")
 _CLASS_NAME_ENDS = ("ForCausalLM", "ForConditionalGeneration", "LMHeadModel", "MTP", "NextN", "ForSequenceClassification",
-                    "ForRewardModel", "Model", "ForCausalLMNextN", "ForCausalLMEagle", "ForCausalLMEagle3", "Eagle3")  # fmt: skip
+                    "ForRewardModel", "ForCausalLMNextN", "ForCausalLMEagle", "ForCausalLMEagle3", "Eagle3")  # fmt: skip
 
 
 class _Absent:
@@ -147,6 +147,10 @@ class JsonFact(Fact):
         if R.journal is not None:
             R.journal.space(self._changed(), name)
         self._changed()[name] = value
+
+    def sg_set_item(self, ops: Any, key: Any, value: Any) -> None:
+        if isinstance(key, str):
+            self.sg_set(ops, key, value)
 
     def sg_item(self, ops: Any, key: Any) -> Any:
         if isinstance(key, Unknown):

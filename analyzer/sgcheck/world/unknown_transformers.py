@@ -62,13 +62,10 @@ def _class_attribute(cls: Any, name: str) -> Any:
 
 def _recognised(label: str, version: str) -> bool:
     """Whether the pinned transformers knows the model type: a question of its own."""
-    return bool(
-        ASK[-1].truth(Unknown(UNKNOWN, f"transformers {version} knows the type of the {label}"))
-    )
+    return ASK[-1].ask(f"transformers {version} knows the type of the {label}", UNKNOWN)
 
 
 def _generation(label: str, path: Any) -> Any:
-    there = Unknown(UNKNOWN, f"{label} has the file generation_config.json")
-    if not ASK[-1].truth(there):
+    if not ASK[-1].ask(f"{label} has the file generation_config.json", UNKNOWN):
         raise OSError(f"{path} does not appear to have a file named generation_config.json.")
     return Unknown(UNKNOWN, f"{label}.generation_config")

@@ -1,23 +1,21 @@
 """Exceptions of the model of transformers and huggingface_hub."""
 
 from sgcheck.resolve.resolution import Reason
-from sgcheck.values.signals import EngineSignal
+from sgcheck.values.signals import Escape
 
 
-class NotModelled(EngineSignal):
+class NotModelled(Escape):
     """The launch asks transformers something that this model does not know.
 
-    It is an engine signal on purpose: SGLang guards many of its calls with
-    ``except Exception``, and a gap of the model must not be mistaken for a failure that
-    SGLang handles.
+    It is no `Exception`: SGLang guards many of its calls with ``except Exception``, and a gap of
+    the model must not be mistaken for a failure that SGLang handles.
 
-    :ivar code: what is missing, in the form of a reason code, such as ``transformers.FooConfig``.
+    :ivar code: what is missing, such as ``transformers.FooConfig``.
     """
 
     def __init__(self, code: str) -> None:
-        super().__init__(code)
+        super().__init__(Reason(f"not-modelled({code})"))
         self.code = code
-        self.reason = Reason(f"not-modelled({code})")
 
 
 class StrictDataclassError(Exception):

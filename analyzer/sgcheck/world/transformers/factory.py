@@ -6,9 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from . import config_v4, config_v5, strictness
+from . import strictness
 from .errors import NotModelled
-from .families import MEMBERS
 from .release import Release
 from .steps import Run
 
@@ -39,7 +38,10 @@ class Factory:
 
     def __init__(self, release: Release) -> None:
         self.release = release
-        make_base = config_v5.make_base if release.at_least(5) else config_v4.make_base
+        if release.at_least(5):
+            from .config_v5 import make_base
+        else:
+            from .config_v4 import make_base
         self.base = make_base(release)
         self.base.__doc__ = None
         self._made: dict[str, type[Any]] = {}
@@ -96,6 +98,8 @@ class Factory:
     auto_config: Any = None
 
     def _add_members(self, name: str, fact: dict[str, Any], names: dict[str, Any]) -> None:
+        from .families import MEMBERS
+
         for member, spec in fact.get("members", {}).items():
             made = MEMBERS.get((name, member))
             if made is not None:

@@ -6,12 +6,14 @@ for, so that a launch pays for the handful of classes that it uses.
 
 import functools
 import json
-from importlib import resources
+from pathlib import Path
 from typing import Any, cast
+
+import sgcheck_rules
 
 from .errors import NotModelled
 
-_FOLDER = "transformers"
+_FOLDER = Path(sgcheck_rules.__file__).parent / "data" / "transformers"
 
 
 class Facts:
@@ -87,9 +89,9 @@ def encode(value: Any) -> Any:
 
 def known_versions() -> list[str]:
     """The transformers releases with recorded facts, oldest first."""
-    folder = resources.files("sgcheck_rules") / "data" / _FOLDER
-    names = [item.name for item in folder.iterdir() if item.name.endswith(".json")]
-    return sorted((name.removesuffix(".json") for name in names), key=version_key)
+    return sorted(
+        (path.name.removesuffix(".json") for path in _FOLDER.glob("*.json")), key=version_key
+    )
 
 
 def version_key(version: str) -> tuple[int, ...]:
@@ -108,9 +110,8 @@ def load(version: str) -> Facts:
 
     :raises NotModelled: the release has no facts file.
     """
-    folder = resources.files("sgcheck_rules") / "data" / _FOLDER
     try:
-        text = (folder / f"{version}.json").read_text(encoding="utf-8")
+        text = (_FOLDER / f"{version}.json").read_text(encoding="utf-8")
     except FileNotFoundError:
         raise NotModelled(f"transformers {version}") from None
     return Facts(text)

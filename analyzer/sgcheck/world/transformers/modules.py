@@ -74,9 +74,7 @@ class Library:
         placeholders: dict[str, Callable[[], object]] = {
             name: partial(self._placeholder, name) for name in self._general["placeholders"]
         }
-        placeholders |= {
-            name: partial(_refused, name) for name in self._general["functions"]
-        }
+        placeholders |= {name: partial(_refused, name) for name in self._general["functions"]}
         classes = {
             name: partial(self.factory.config_class, name) for name in self.release.class_names()
         }
@@ -87,9 +85,10 @@ class Library:
                 continue
             present = frozenset(names.split())
             makers: dict[str, Callable[[], object]] = {}
-            for offered in (classes, placeholders, common, self._special(module)):
+            for offered in (classes, placeholders, common):
                 makers |= {name: offered[name] for name in present & offered.keys()}
-            output[module] = Names(makers, present)
+            makers |= self._special(module)
+            output[module] = Names(makers, present | makers.keys())
         return output
 
     def _common(self) -> dict[str, Callable[[], object]]:

@@ -6,11 +6,12 @@ or after the class alone if it does all that the constructor does.
 
 from typing import Any
 
-from . import deepseek, gemma, hybrid, layouts, multimodal, nemotron, qwen, rope_forms
+from . import deepseek, deepseek_v4, gemma, hybrid, layouts, multimodal, nemotron, qwen, rope_forms
 from .helpers import Rule
 
 _MODULES: tuple[Any, ...] = (
     deepseek,
+    deepseek_v4,
     gemma,
     hybrid,
     layouts,

@@ -198,6 +198,17 @@ def _half_the_layers(self: Any, value: Any) -> None:
     self.num_layers = value // 2
 
 
+def _validate_laguna(self: Any) -> None:
+    if self.moe_apply_router_weight_on_input:
+        raise NotImplementedError("moe_apply_router_weight_on_input=True")
+    count = self.num_hidden_layers
+    heads = self.num_attention_heads_per_layer
+    refuse_unless(heads is None or len(heads) == count, "num_attention_heads_per_layer")
+    refuse_unless(len(self.layer_types) == count, "layer_types")
+    refuse_unless(len(self.mlp_layer_types) == count, "mlp_layer_types")
+
+
+_validate_laguna.__name__ = "validate_architecture"
 _validate_offsets.__name__ = "validate_architecture"
 
 
@@ -278,6 +289,7 @@ RULES: dict[str, Rule] = {
 
 MEMBERS: dict[tuple[str, str], Any] = {
     ("DbrxConfig", "validate_architecture"): _validate_untied,
+    ("LagunaConfig", "validate_architecture"): _validate_laguna,
     ("JambaConfig", "validate_architecture"): _validate_offsets,
     ("JambaConfig", "layers_block_type"): property(_attention_by_period),
     ("BambaConfig", "layers_block_type"): property(_attention_by_index),
