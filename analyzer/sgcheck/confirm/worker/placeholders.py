@@ -1,4 +1,4 @@
-"""Packages that are not there: modules of which every name exists, and only SGLang sees them."""
+"""Packages that are not there: modules of which every name exists, made when SGLang asks."""
 
 from __future__ import annotations
 
@@ -115,7 +115,9 @@ class PlaceholderModule(types.ModuleType):
 
 
 class PlaceholderFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Comes last, and answers only SGLang: other libraries see what is really installed."""
+    """Comes last, and answers only SGLang. Other libraries that look see what is really installed,
+    until SGLang has asked for the same.
+    """
 
     def __init__(self, versions: dict[str, str], tree: str) -> None:
         self.versions = versions

@@ -7,7 +7,7 @@ file, the answer is written to another one:
 
 No weights are read, no process is started, no connection leaves the host. What a module of SGLang
 asks of the GPU (torch, triton, `nvidia-smi`, NVML) is answered from the request; packages that the
-request calls installed and that are not there are replaced by placeholders, which only SGLang sees.
+request calls installed and that are not there are replaced by placeholders when SGLang asks.
 """
 
 from __future__ import annotations
