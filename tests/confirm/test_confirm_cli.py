@@ -59,7 +59,12 @@ def test_a_log_that_agrees(confirm: Confirm, fake: Fake, tmp_path: Path) -> None
         18,
         19,
     )
-    assert document["log"] == {"predicted": 1, "seen": 1, "missing": []}
+    assert document["log"] == {
+        "predicted": 1,
+        "seen": 1,
+        "missing": [],
+        "backends": ["attention backend is set to green"],
+    }
 
 
 def test_a_log_that_disagrees(confirm: Confirm, fake: Fake, tmp_path: Path) -> None:

@@ -31,7 +31,9 @@ def test_it_agrees_with_the_prediction(confirm: Confirm, fake: Fake, arch: str) 
     code, document, err = simulate(confirm, fake, arch=arch)
     assert (code, document["verdict"], document["disagree"]) == (0, "agrees", []), err
     assert document["agree"] == 19 and document["evidence"] == "simulate"
-    assert document["log"] == {"predicted": 1, "seen": 1, "missing": []}
+    log = document["log"]
+    assert (log["predicted"], log["seen"], log["missing"]) == (1, 1, [])
+    assert [text.partition(" to ")[0] for text in log["backends"]] == ["attention backend is set"]
     assert [entry["field"] for entry in document["unknown"]] == ["random_seed"]
 
 

@@ -15,6 +15,7 @@ from sgcheck.confirm.comparison import (
     LogFit,
     UnknownField,
 )
+from sgcheck.confirm.log import backend_lines
 from sgcheck.confirm.observation import Observation, matches, plain
 from sgcheck.confirm.outcomes import fit_outcome
 from sgcheck.confirm.secrets import shown
@@ -24,7 +25,7 @@ MEMORY_TOLERANCE = 0.03
 MAX_FOREIGN_FIELDS = 5
 """So many fields may be missing from a printed record of the same version: some are hidden."""
 
-_PATH_FIELDS = ("model_path", "tokenizer_path", "served_model_name", "speculative_draft_model_path")
+_PATH_FIELDS = ("model_path", "tokenizer_path", "served_model_name")
 _WORDS = re.compile(r"[^a-z0-9]+")
 
 
@@ -244,7 +245,6 @@ class _Fields:
             and isinstance(new, str)
             and old != new
             and (name in _PATH_FIELDS or _replaced(predicted, old, new) == observed)
-            and name != "speculative_draft_model_path"
         ):
             return "a different model path"
         return self.differences[0] if self.differences else None
@@ -269,7 +269,10 @@ def _place(answer: FieldAnswer) -> str:
 
 
 def fit_log(prediction: Resolution, observation: Observation) -> LogFit | None:
-    """Which of the predicted warnings the observed log holds; None where no log was seen."""
+    """Which of the predicted warnings the observed log holds, and what it says of backends.
+
+    None where no log was seen.
+    """
     if observation.log is None:
         return None
     seen = [_flat(line.message) for line in observation.log]
@@ -279,7 +282,8 @@ def fit_log(prediction: Resolution, observation: Observation) -> LogFit | None:
         if line.level in ("WARNING", "ERROR", "CRITICAL") and line.when in ("", "always")
     ]
     missing = [text for text in wanted if not any(_first_line(text) in line for line in seen)]
-    return LogFit(len(wanted), len(wanted) - len(missing), tuple(missing))
+    backends = tuple(backend_lines(line.message for line in observation.log))
+    return LogFit(len(wanted), len(wanted) - len(missing), tuple(missing), backends)
 
 
 def _flat(text: str) -> str:

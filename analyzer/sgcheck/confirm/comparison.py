@@ -53,11 +53,15 @@ class Explained:
 
 @dataclass(frozen=True, slots=True)
 class LogFit:
-    """How many of the lines that SGLang was predicted to log were seen, and which were not."""
+    """How many of the lines that SGLang was predicted to log were seen, and which were not.
+
+    `backends` are the lines of the observed log that speak of backends.
+    """
 
     predicted: int
     seen: int
     missing: tuple[str, ...] = ()
+    backends: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from sgcheck.confirm import machine_words
@@ -23,6 +24,7 @@ MAX_CONTINUATION = 64
 """Pieces into which a container runtime may have cut the line with the arguments."""
 MAX_RECORD = 4 << 20
 MAX_TRACEBACKS = 200
+MAX_BACKEND_LINES = 40
 BUSY_LINES = 200_000
 """Lines after which a log is taken to be mostly requests, whether its start is in it or not."""
 
@@ -246,10 +248,6 @@ class LogScanner:
             run.traces.close()
         return [run for run in self._runs if not run.empty]
 
-    def current(self) -> Run | None:
-        """The run that was fed last, for one who follows a log as it grows."""
-        return self._runs[-1] if self._runs else None
-
     def _new(self, stream: str) -> Run:
         run = Run(stream)
         self._current[stream] = run
@@ -346,5 +344,6 @@ class LogScanner:
 
 
 def backend_lines(messages: Iterable[str]) -> list[str]:
-    """The messages that speak of a backend."""
-    return [text for text in messages if "backend" in text.lower() and "server_args" not in text]
+    """The messages that speak of a backend, at most `MAX_BACKEND_LINES` of them."""
+    found = (text for text in messages if "backend" in text.lower() and "server_args" not in text)
+    return list(islice(found, MAX_BACKEND_LINES))

@@ -109,7 +109,12 @@ def document(comparison: Comparison) -> Document:
     if comparison.log is not None:
         log = comparison.log
         missing: list[JsonValue] = [scrub(text) for text in log.missing]
-        result["log"] = {"predicted": log.predicted, "seen": log.seen, "missing": missing}
+        result["log"] = {
+            "predicted": log.predicted,
+            "seen": log.seen,
+            "missing": missing,
+            "backends": [scrub(text) for text in log.backends],
+        }
     return result
 
 
@@ -207,6 +212,10 @@ def render_text(comparison: Comparison, terminal: Terminal, verbose: bool = Fals
         for e in comparison.explained
     ]
     _listing(page, "explained differences", rows, verbose)
+    if verbose and comparison.log is not None and comparison.log.backends:
+        page.heading("what the log says of backends")
+        for text in comparison.log.backends:
+            page.paragraph(clean(scrub(text)), DIM, indent=2, hanging=2)
     _rest(page, comparison)
     return page.text()
 
