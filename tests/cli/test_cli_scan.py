@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from sgcheck.cli import run as run_cli
 from sgcheck.commands import scan as scan_module
 from sgcheck.errors import SourceError
-from sgcheck.findings import resolving
+from sgcheck.findings import parallel
 from sgcheck.findings.flags import Flag, FlagTable
 from sgcheck.resolve.resolution import (
     Gpu,
@@ -82,7 +82,7 @@ class FakeReleases:
 @pytest.fixture(autouse=True)
 def no_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     FakeReleases.asked = []
-    monkeypatch.setattr(resolving, "Releases", FakeReleases)
+    monkeypatch.setattr(parallel, "Releases", FakeReleases)
     monkeypatch.chdir(tmp_path)
     yield
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 FORMATS = ("text", "full", "concise", "json", "sarif", "github", "gitlab", "junit", "markdown")
 ASCII_FORMATS = ("json", "sarif", "gitlab")
 STDIN = "-"
-MANY_FILES_JOBS = 2
+MAX_JOBS = 8
 
 
 def target_options() -> Callable[[Any], Any]:
@@ -138,7 +138,7 @@ def collect(
     from sgcheck.scan import ScanConfig, ScanResult, find_launches, read_launches
 
     exclude = (*settings.exclude, *params["exclude"])
-    jobs = min(os.cpu_count() or 1, MANY_FILES_JOBS)
+    jobs = min(os.cpu_count() or 1, MAX_JOBS)
     scan_config = ScanConfig(exclude, not params["no_ignore"], jobs)
     on_disk = [path for path in paths if path != STDIN]
     found = find_launches(on_disk, config=scan_config) if on_disk else ScanResult()
@@ -162,30 +162,17 @@ def check(
     found: ScanResult, rules: Sequence[Rule], params: Mapping[str, Any], settings: Settings
 ) -> list[Checked]:
     """The launches with their findings."""
-    from sgcheck.findings.checking import Checker
-    from sgcheck.findings.resolving import Releases
-    from sgcheck.findings.settle import From
-    from sgcheck.source import StderrProgress
+    from sgcheck.findings.parallel import Plan, check_launches
 
-    wish = option_wish(params)
-
-    @cache
-    def layers(file: str) -> Sequence[tuple[From, Wish]]:
-        wishes = [*(table.wish for table in settings.tables_for(file)), settings.wish]
-        named: list[tuple[From, Wish]] = [("configuration", each) for each in wishes]
-        return (*named, ("option", wish))
-
-    progress = StderrProgress()
-    releases = Releases(
+    plan = Plan(
+        tuple(rule.meta.id for rule in rules),
+        settings,
+        option_wish(params),
         offline=params["offline"],
         fetch=params["fetch"],
         explore=params["explore"],
-        progress=progress,
     )
-    try:
-        return Checker(rules, releases, layers).check(found.launches)
-    finally:
-        progress.clear()
+    return check_launches(found.launches, plan, min(os.cpu_count() or 1, MAX_JOBS))
 
 
 def option_wish(params: Mapping[str, Any]) -> Wish:

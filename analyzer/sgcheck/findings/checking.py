@@ -45,8 +45,12 @@ class Checker:
     layers: Layers
     _earlier: dict[tuple[str, str], list[Subject]] = field(default_factory=dict)
 
-    def check(self, launches: Sequence[Launch]) -> list[Checked]:
+    def check(
+        self, launches: Sequence[Launch], numbers: Sequence[int] | None = None
+    ) -> list[Checked]:
         """The launches in their order. Those of one release follow each other while they are checked.
+
+        `numbers` are their indices in the report, for findings; by default their places here.
 
         Raises UsageError for a configuration that names no machine or model.
         """
@@ -59,7 +63,8 @@ class Checker:
         order = sorted(range(len(launches)), key=lambda i: (release_of_file[launches[i].file], i))
         out: dict[int, Checked] = {}
         for index in order:
-            out[index] = self._check(launches[index], settled[index], index)
+            number = numbers[index] if numbers is not None else index
+            out[index] = self._check(launches[index], settled[index], number)
         return [out[index] for index in range(len(launches))]
 
     def _check(self, launch: Launch, settled: Settled, index: int) -> Checked:

@@ -29,7 +29,7 @@ from sgcheck.findings.subject import Subject
 from sgcheck.report.document import same_value
 from sgcheck.report.wording import effective_steps
 from sgcheck.resolve.resolution import Because, JsonValue
-from sgcheck_rules.checks.support import one_line, release, shown
+from sgcheck_rules.checks.support import SAME_VALUE, one_line, release, shown
 
 META = Meta("forced", "SGLang overwrites a value that the file gives", "warning", "proved")
 
@@ -105,6 +105,8 @@ def _same(given: JsonValue, value: JsonValue) -> bool:
 
 def _is_spelling(name: str, given: JsonValue, value: JsonValue, steps: list[Because]) -> bool:
     """Whether SGLang only writes the same thing in another form (`NEXTN` as `EAGLE`, text as JSON)."""
+    if any(given in group and value in group for group in SAME_VALUE.get(name, ())):
+        return True
     if isinstance(given, str) and not isinstance(value, str):
         return value is not None
     if isinstance(value, list | dict):

@@ -211,26 +211,40 @@ def _matches(fact: Fact, value: JsonValue) -> bool:
 
 def _finding(subject: Subject, find: FindingBuilder, fact: Fact, hit: _Hit) -> Finding:
     role, name, value = hit
-    whose = "the draft's " if role == "draft" else ""
-    what = fact.operation.replace("_", " ") if fact.operation is not None else name
     use = subject.use_of(name)
     answer = subject.field(name)
-    chosen = "" if use is not None and (use.value == value or not use.values) else ", chosen here,"
-    span = (
-        use.span if use is not None else subject.span_of("speculative_algorithm" if whose else "")
-    )
+    written = use is not None and (use.value == str(value) or not use.values)
+    named = subject.command.last("--model-path", "--model") if fact.models else None
+    around = subject.use_of("speculative_algorithm") if role == "draft" else named
+    shown_use = use or around
     chain: list[Evidence] = []
-    if answer is not None and chosen:
+    if answer is not None and not written:
         chain = [find.step(step) for step in effective_steps(answer) if step.file is not None]
     reports = [_report(find, source) for source in reversed(fact.sources)]
     return find.finding(
-        f"{whose}{what} {shown(value)}{chosen} is reported to {WORDS[fact.verdict]} on {subject.arch}"
-        f" with {release(subject)}: {fact.summary}",
-        at=span,
+        f"{_what(subject, fact, hit, written=written)} is reported to {WORDS[fact.verdict]} on"
+        f" {subject.arch} with {release(subject)}: {fact.summary}",
+        at=shown_use.span if shown_use is not None else subject.head,
         key=(fact.id, role),
         because=[*chain, *reports],
         tip=_tip(fact, subject),
     )
+
+
+def _what(subject: Subject, fact: Fact, hit: _Hit, *, written: bool) -> str:
+    """What is reported, in the words of a command line."""
+    role, name, value = hit
+    if fact.operation is not None:
+        whose = "the draft's " if role == "draft" else ""
+        chosen = "" if written else ", chosen here,"
+        return f"{whose}{fact.operation.replace('_', ' ')} {shown(value)}{chosen}"
+    if name == "model_path":
+        return shown(value)
+    flags = subject.table.of_dest(name) if subject.table is not None else ()
+    flag = flags[0].name if flags else name
+    if written:
+        return f"{flag} {shown(value)}" if value is not True else flag
+    return f"a launch without {flag}" if value in (None, False) else f"{flag} {shown(value)}"
 
 
 def _report(find: FindingBuilder, source: str) -> Evidence:

@@ -27,7 +27,7 @@ from sgcheck.findings.subject import Subject
 from sgcheck.report.document import same_value
 from sgcheck.report.wording import effective_steps
 from sgcheck.resolve.resolution import Resolution
-from sgcheck_rules.checks.support import release, shown
+from sgcheck_rules.checks.support import SAME_VALUE, release, shown
 
 META = Meta(
     "spelling-matters", "The other spelling of a value gives another launch", "warning", "proved"
@@ -57,9 +57,6 @@ python3 -m sglang.launch_server --model-path Qwen/Qwen3-8B --attention-backend t
     ),
 )
 
-SAME = {"speculative_algorithm": (("NEXTN", "EAGLE"),)}
-"""Field -> spellings of one value."""
-
 SHOWN_FIELDS = 3
 
 
@@ -68,7 +65,7 @@ def check(subject: Subject, find: FindingBuilder) -> Iterator[Finding]:
     resolution = subject.resolution
     if resolution is None or not subject.complete or resolution.outcome.status != "ok":
         return
-    for dest, groups in SAME.items():
+    for dest, groups in SAME_VALUE.items():
         use = subject.use_of(dest)
         other = _other(use, groups)
         if use is None or other is None:

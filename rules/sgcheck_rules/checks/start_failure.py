@@ -83,7 +83,9 @@ def _failure(
     uses = uses_named(subject, texts)
     where = release(subject)
     when = f" if {one_line(condition, 120)}" if condition else ""
-    reason = one_line(error.message) or "without a message"
+    evidence = find.error(error)
+    # A bare `assert` has no message; its line says what was not so.
+    reason = one_line(error.message) or one_line(evidence.text or "without a message")
     yield find.finding(
         f"{where} fails to start on {subject.arch}{when}: {error.type}: {reason}",
         at=span_for(subject, uses),
@@ -91,7 +93,7 @@ def _failure(
         severity="error" if certain else "warning",
         confidence="proved" if certain else "likely",
         related=[(use.span, "takes part in the error") for use in uses[1:4]],
-        because=[find.error(error)],
+        because=[evidence],
         tip=_tip(error),
     )
 

@@ -15,6 +15,9 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 _FLAG = re.compile(r"--[a-z][\w-]*")
 MESSAGE_LENGTH = 240
 
+SAME_VALUE = {"speculative_algorithm": (("NEXTN", "EAGLE"),)}
+"""Field -> spellings of one value."""
+
 
 def release(subject: Subject) -> str:
     """`SGLang 0.5.9`."""
