@@ -25,6 +25,8 @@ def item(obj: Any, key: Any) -> Any:
         return ASK[-1].item(obj, key)
     if type(key) is tuple and type(obj) is dict and holds_unknown(key):
         return ASK[-1].item(obj, key)
+    if type(key) is tuple and type(obj) is dict and holds_unknown(key):
+        return ASK[-1].item(obj, key)
     if isinstance(obj, natives.JOURNALED_MISSING) and R.journal is not None and key not in obj:
         R.journal.item(obj, key)
     value = obj[key]
@@ -35,6 +37,11 @@ def item(obj: Any, key: Any) -> Any:
 
 def holds_unknown(values: tuple[Any, ...]) -> bool:
     """Whether one of several values is not known."""
+    return any(isinstance(v, Unknown) for v in values)
+
+
+def holds_unknown(values: tuple[Any, ...]) -> bool:
+    """Whether an element of a tuple is not known."""
     return any(isinstance(v, Unknown) for v in values)
 
 
@@ -107,5 +114,5 @@ def set_display(elements: tuple[Any, ...]) -> Any:
     """A set display; an element that is not known makes the whole unknown."""
     for element in elements:
         if isinstance(element, Unknown):
-            return Unknown(element.reason, "{}")
+            return ASK[-1].apply(set, (elements,), {})
     return fresh(set(elements))

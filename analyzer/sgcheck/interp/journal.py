@@ -169,11 +169,13 @@ def cell_content(cell: Any) -> Any:
 def _swap(kind: int, obj: Any, key: Any, value: Any) -> Any:
     """Put `value` in place and return what stood there."""
     if kind in (ITEM, SPACE, NAME):
+        # An OrderedDict keeps its order apart: dict's own methods would leave it behind.
+        plain: type[dict[Any, Any]] = OrderedDict if isinstance(obj, OrderedDict) else dict
         current = dict.get(obj, key, MISSING)
         if value is MISSING:
-            dict.pop(obj, key, None)
+            plain.pop(obj, key, None)
         else:
-            dict.__setitem__(obj, key, value)
+            plain.__setitem__(obj, key, value)
         return current
     if kind == COPY:
         current = content(obj)

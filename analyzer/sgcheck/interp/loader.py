@@ -7,6 +7,7 @@ the tree is asked of the world.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from types import CodeType, ModuleType
 from typing import Any, Protocol
 
@@ -14,12 +15,14 @@ from sgcheck.interp import builtins as tree_builtins
 from sgcheck.interp.guards import Lazy, force
 from sgcheck.interp.merge import UnionDict
 from sgcheck.interp.natives import TREE_ROOTS
+from sgcheck.interp.journal import Journal
 from sgcheck.interp.runtime import RUNTIME as R
 from sgcheck.syntax.cache import CodeCache
 from sgcheck.resolve.resolution import Reason
 from sgcheck.syntax.names import guard
 from sgcheck.syntax.translate import TranslationRefused, translate
 from sgcheck.values.signals import Escape
+from sgcheck.world.stdlib.environment import Environ
 
 
 SITE = "/usr/local/lib/python3.12/dist-packages"
@@ -31,6 +34,9 @@ class World(Protocol):
 
     def import_module(self, name: str) -> Any:
         """A module of the world; raises ModuleNotFoundError for what is not installed."""
+
+    def adapt(self, name: str, space: dict[str, Any]) -> None:
+        """A module of the tree has run: replace the functions that are modelled."""
 
 
 class TreeModule(ModuleType):
@@ -56,7 +62,9 @@ class Loader:
         TREE_ROOTS.add(root)
         self.modules: dict[str, Any] = {}
         self.loaded: dict[str, Any] = UnionDict()
-        self.environ: Any = None
+        self.environ: Environ | None = None
+        self._session: Journal | None = None
+        self._brought: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {}
         self.builtins = tree_builtins.make_builtins(
             {
                 guard("imp"): self._import,
@@ -98,7 +106,14 @@ class Loader:
             if type(found) is not Lazy:
                 self._show(module)
                 return found
-        return Lazy(module, name, bound, space, self._load_name)
+        # What the first imports name, Python would have imported with them: before any launch.
+        past = self.environ is not None and self.environ.bodies_are_past
+        return Lazy(module, name, bound, space, self._load_past if past else self._load_name)
+
+    def _load_past(self, module: str, name: str) -> Any:
+        assert self.environ is not None
+        with self.environ.module_body(past=True):
+            return self._load_name(module, name)
 
     def _load_name(self, module: str, name: str) -> Any:
         return self.get(self.load(module), module, name)
@@ -200,12 +215,14 @@ class Loader:
         write, R.on_write = R.on_write, None
         declare, R.on_declare = R.on_declare, None
         shown, R.on_display = R.on_display, None
-        environ = self.environ
-        recording = environ is not None and environ.recording
-        if environ is not None:
-            environ.recording = True
+        session = self._session
+        self._session = journal if journal is not None else session
+        written = dict(self.environ.imported) if self.environ is not None else {}
+        shown_before = len(self.loaded)
         try:
-            exec(code, space)
+            with self.environ.module_body() if self.environ is not None else nullcontext():
+                exec(code, space)
+            self.world.adapt(name, space)
         except BaseException:
             self.modules.pop(name, None)
             self.loaded.pop(name, None)
@@ -213,14 +230,32 @@ class Loader:
         finally:
             R.journal, R.region, R.on_write = journal, region, write
             R.on_declare, R.on_display = declare, shown
-            if environ is not None:
-                environ.recording = recording
+            self._session = session
+        writes = {
+            key: value
+            for key, value in (self.environ.imported if self.environ is not None else {}).items()
+            if key not in written or written[key] is not value
+        }
+        self._brought[name] = tuple(self.loaded)[shown_before:], writes
 
     def _show(self, name: str) -> None:
-        if name not in self.loaded:
-            if R.journal is not None:
-                R.journal.item(self.loaded, name)
-            self.loaded[name] = self.modules.get(name)
+        """An import: the module is in `sys.modules` from now on, with all that its body imports."""
+        if name in self.loaded:
+            return
+        self._mark(name)
+        if name in self._brought:
+            others, writes = self._brought[name]
+            for other in others:
+                if other not in self.loaded and other in self.modules:
+                    self._mark(other)
+            if writes and self.environ is not None:
+                self.environ.replay(writes)
+
+    def _mark(self, name: str) -> None:
+        journal = R.journal if R.journal is not None else self._session
+        if journal is not None:
+            journal.item(self.loaded, name)
+        self.loaded[name] = self.modules.get(name)
 
     def evaluate(
         self, text: str, space: dict[str, Any], local: dict[str, Any] | None = None

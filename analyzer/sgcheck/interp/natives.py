@@ -334,10 +334,16 @@ def _special_type(*args: Any, **kwargs: Any) -> Any:
 
 
 def _lifted(kind: type) -> Callable[..., Any]:
+    hashing = kind in (set, frozenset)
+
     def run(*args: Any, **kwargs: Any) -> Any:
         for value in args:
             if isinstance(value, Unknown):
                 return ASK[-1].apply(kind, (*args,), kwargs)
+        if hashing and args and type(args[0]) in (list, tuple):
+            for value in args[0]:
+                if isinstance(value, Unknown):
+                    return ASK[-1].apply(kind, args, kwargs)
         try:
             return kind(*args, **kwargs)
         except Exception:

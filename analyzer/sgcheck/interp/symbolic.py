@@ -14,6 +14,7 @@ from typing import Any
 from sgcheck.interp import typed
 from sgcheck.interp.journal import MISSING
 from sgcheck.interp.runtime import RUNTIME
+from sgcheck.interp.unknown_set import Overlap, UnknownSet
 from sgcheck.resolve.resolution import Reason
 from sgcheck.values.condition import FALSE, TRUE, Condition, Space, Variable
 from sgcheck.values.signals import EngineSignal, Escape
@@ -243,6 +244,9 @@ class SymbolicOperations(Operations):
     def truth(self, value: Unknown) -> bool:
         return self.decide(self.condition_of(value))
 
+    def question(self, question: str, reason: Reason) -> Any:
+        return self.test(self.flag(question, reason))
+
     def ask(self, question: str, reason: Reason) -> bool:
         return self.decide(self.flag(question, reason))
 
@@ -418,6 +422,10 @@ class SymbolicOperations(Operations):
             return self.test(self.identical(left, right))
         if op in ("f-string", "format"):
             return self._text(op, left, right)
+        if op == "&":
+            for mine, other in ((left, right), (right, left)):
+                if isinstance(mine, UnknownSet):
+                    return Overlap(mine.overlap(self, other), mine.reason, f"{mine.label} & {self.show(other)}")
         native = _BINARY[op]
         known = find_unknown([left, right])
         assert known is not None
@@ -495,6 +503,11 @@ class SymbolicOperations(Operations):
 
     def _mapped(self, function: Callable[..., Any], values: list[Any]) -> Any:
         """One case of `map`; an unknown inside it makes a native function's result unknown."""
+        special = _APPLY.get(function) if isinstance(function, type) else None
+        if special is not None:
+            answer = special(self, *values)
+            if answer is not NotImplemented:
+                return answer
         if isinstance(function, type) or type(function).__name__ in ("builtin_function_or_method", "method_descriptor"):
             unknown = next((v for v in values if isinstance(v, Unknown)), None)
             if unknown is not None:
@@ -792,6 +805,14 @@ def _apply_bool(ops: SymbolicOperations, value: Any = False) -> Any:
     return ops.test(ops.condition_of(value))
 
 
+def _apply_set(ops: SymbolicOperations, *args: Any) -> Any:
+    if len(args) == 1 and isinstance(args[0], list | tuple):
+        unknown = find_unknown(args[0])
+        if unknown is not None:
+            return UnknownSet(args[0], _blame(unknown), f"set({ops.show(args[0])})")
+    return NotImplemented
+
+
 def _apply_same_type(kind: type) -> Callable[..., Any]:
     def convert(ops: SymbolicOperations, value: Any, *rest: Any) -> Any:
         if isinstance(value, Symbol) and value.types == (kind,) and not rest:
@@ -807,6 +828,8 @@ _APPLY: dict[Any, Callable[..., Any]] = {
     hasattr: _apply_hasattr,
     dict.get: _apply_get,
     bool: _apply_bool,
+    set: _apply_set,
+    frozenset: _apply_set,
     int: _apply_same_type(int),
     str: _apply_same_type(str),
     float: _apply_same_type(float),

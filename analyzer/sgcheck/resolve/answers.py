@@ -27,7 +27,7 @@ from sgcheck.resolve.resolution import (
 )
 from sgcheck.resolve.run import Failure
 from sgcheck.resolve.trace import Event, Trace
-from sgcheck.values.condition import FALSE, Condition, Space
+from sgcheck.values.condition import FALSE, TRUE, Condition, Space
 from sgcheck.values.symbols import Choice
 from sgcheck.values.unknown import Unknown, find_unknown
 from sgcheck.world.stdlib.argparse_ import ArgumentParser, ParserLeft, ParserRefused
@@ -285,31 +285,46 @@ class _Builder:
 
     def log(self) -> tuple[LogLine, ...]:
         out = []
-        for record in self._joined([s.records for _, s in self.explored.ends]):
-            when = self._when(record.condition)
+        stopped = self.explored.stopped
+        records = (
+            stopped.records
+            if stopped is not None
+            else self._joined([s.records for _, s in self.explored.ends])
+        )
+        for record in records:
+            when = "" if stopped is not None else self._when(record.condition)
             if when is not None and record.file.startswith("sglang"):
                 out.append(LogLine(record.level, record.text(), record.file, record.line, when))
         return tuple(out)
 
     def environment(self, before: Mapping[str, str]) -> dict[str, JsonValue]:
         """What resolution set, changed or (None) removed; a list of cases where paths differ."""
-        names = sorted(
-            {n for _, s in self.explored.ends for n in s.environment}
-            | set(before if self.explored.ends else ())
-        )
+        stopped = self.explored.stopped
+        ends = self.explored.ends if stopped is None else [(TRUE, stopped)]
+        given = self.started if stopped is None else TRUE
+        imported = self.explored.imported
+        names = sorted({n for _, s in ends for n in s.environment} | set(before if ends else ()))
         out: dict[str, JsonValue] = {}
         for name in names:
-            cases = tuple((c, _absent(s.environment.get(name))) for c, s in self.explored.ends)
+            old = before.get(name)
+            by_import = imported.get(name, MISSING)
+            cases = tuple(
+                (c, _decided(s.environment.get(name), old, by_import)) for c, s in ends
+            )
             value = cases[0][1] if len(cases) == 1 else Choice(cases)
-            if not isinstance(value, Unknown) and value == before.get(name):
+            if not isinstance(value, Unknown) and value == old:
                 continue
-            shown = self.shown(value, self.started)
-            if shown != before.get(name):
+            shown = self.shown(value, given)
+            if shown != old:
                 out[name] = shown
         return out
 
 
-def _absent(value: Any) -> Any:
+def _decided(value: Any, before: Any, by_import: Any) -> Any:
+    """A variable as the launch left it; where only an import wrote it, as it was before."""
     if isinstance(value, Choice):
-        return Choice(tuple((c, None if v is MISSING else v) for c, v in value.cases))
-    return value
+        return Choice(tuple((c, _decided(v, before, by_import)) for c, v in value.cases))
+    if value is MISSING:
+        value = None
+    same = not isinstance(value, Unknown) and by_import is not MISSING and value == by_import
+    return before if same else value

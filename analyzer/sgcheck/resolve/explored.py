@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -31,10 +32,16 @@ class Snapshot:
 
 @dataclass(slots=True)
 class Explored:
-    """All paths: those that start, and those that end early."""
+    """All paths: those that start, and those that end early.
+
+    `stopped` is what stood where the only path ended early. `imported` is what the bodies of modules
+    wrote into the environment: no decision about the launch.
+    """
 
     ends: list[tuple[Condition, Snapshot]]
     losses: list[Loss]
+    stopped: Snapshot | None = None
+    imported: Mapping[str, Any] = field(default_factory=dict)
 
 
 def describe(error: BaseException) -> Any:
@@ -82,6 +89,9 @@ def explore(
         )
         if hasattr(record, "check_server_args"):
             explorer.region(record.check_server_args, (), {})
+            snapshot.records = list(world.log.records)
+            snapshot.environment = dict(world.environ.content)
         return snapshot
 
-    return Explored(explorer.run(launch), explorer.losses)
+    ends = explorer.run(launch)
+    return Explored(ends, explorer.losses, imported=world.environ.imported)

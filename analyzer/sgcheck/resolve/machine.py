@@ -42,15 +42,14 @@ class Machine:
             transformers=self._transformers,
         )
         self.world.files.tree = code.tree
+        self.world.transformers_version = pins.get("transformers", "")
         self._pins = pins
-        self.world.environ.recording = False
         self.interpreter = Interpreter(code, self.world)
         self.interpreter.loader.environ = self.world.environ
 
     def fits(self, env: Mapping[str, str | None]) -> bool:
         """Whether module bodies would have read the same under another launch's environment."""
-        wanted = launch_environment(env)
-        return all(wanted.get(name) == value for name, value in self.world.environ.reads.items())
+        return self.world.environ.fits(launch_environment(env))
 
     def env_for(self, launch: Any) -> dict[str, str]:
         """The environment at the start of a launch."""

@@ -106,10 +106,19 @@ class Predictor:
                 return Reason("tree-not-importable", failure.file, failure.line, text)
 
     def _known(
-        self, launch: Launch, argv: list[str], trace: bool, unknown: dict[str, str]
+        self,
+        launch: Launch,
+        argv: list[str],
+        trace: bool,
+        unknown: dict[str, str],
+        *,
+        alone: bool = False,
     ) -> Resolution:
-        """The fast way: run once; nothing may have to be decided."""
-        machine = self._machine(launch)
+        """The fast way: run once; nothing may have to be decided.
+
+        `alone`: with modules that have served no other launch.
+        """
+        machine = self._machine(launch, alone=alone)
         module = self._entry(machine)
         if isinstance(module, Reason):
             return self._nothing(launch, module)
@@ -121,8 +130,6 @@ class Predictor:
         def keep(record: Any, run: Run) -> None:
             kept.values = run.values
             kept.events = list(recorder.events) if recorder is not None else []
-            kept.records = list(world.log.records)
-            kept.environment = dict(world.environ.content)
 
         with (
             machine.interpreter.running(OpaqueOperations(), seconds=SECONDS, steps=STEPS),
@@ -135,21 +142,33 @@ class Predictor:
                 run = run_launch(module, argv, recorder, keep)
             finally:
                 world.forget_models({}, ())
-            ends = [(TRUE, kept)] if run.status == "ok" else []
-            losses = (
-                []
-                if run.status == "ok"
-                else [Loss(TRUE, run.error, run.reason, run.failure or run.reason)]
+            kept.records = list(world.log.records)
+            kept.environment = dict(world.environ.content)
+            outdated = world.environ.outdated()
+            if run.status == "ok":
+                explored = Explored([(TRUE, kept)], [])
+            else:
+                loss = Loss(TRUE, run.error, run.reason, run.failure or run.reason)
+                explored = Explored([], [loss], kept)
+            explored.imported = world.environ.imported
+            result = answers.resolution(
+                self, launch, argv, explored, Space(), fields, recorder, before
             )
-            return answers.resolution(
-                self, launch, argv, Explored(ends, losses), Space(), fields, recorder, before
-            )
+        if outdated and not alone:
+            return self._known(launch, argv, trace, unknown, alone=True)
+        return result
 
     def _explored(
-        self, launch: Launch, argv: list[str], trace: bool, unknown: dict[str, str]
+        self,
+        launch: Launch,
+        argv: list[str],
+        trace: bool,
+        unknown: dict[str, str],
+        *,
+        alone: bool = False,
     ) -> Resolution:
         """Every path of a launch in which something is not known."""
-        machine = self._machine(launch, branching=True)
+        machine = self._machine(launch, branching=True, alone=alone)
         module = self._entry(machine)
         if isinstance(module, Reason):
             return self._nothing(launch, module)
@@ -166,21 +185,27 @@ class Predictor:
             world.forget_models(unknown, self.branching_code.live_code())
             try:
                 explored = explore(explorer, module, argv, recorder, world)
-                return answers.resolution(
+                outdated = world.environ.outdated()
+                result = answers.resolution(
                     self, launch, argv, explored, explorer.space, fields, recorder, before
                 )
             finally:
                 world.forget_models({}, ())
+        if outdated and not alone:
+            return self._explored(launch, argv, trace, unknown, alone=True)
+        return result
 
     def _settle(self) -> None:
         """Save code that was translated for this launch."""
         self.code.save()
         self.branching_code.save()
 
-    def _machine(self, launch: Launch, *, branching: bool = False) -> Machine:
+    def _machine(
+        self, launch: Launch, *, branching: bool = False, alone: bool = False
+    ) -> Machine:
         key = (launch.target, branching)
         for index, (known, machine) in enumerate(self._machines):
-            if known == key and machine.fits(launch.env):
+            if known == key and not alone and machine.fits(launch.env):
                 self._machines.append(self._machines.pop(index))
                 return machine
         pins = {name: self._profile.version(name) or "" for name in ("torch", "transformers")}
@@ -188,6 +213,8 @@ class Predictor:
         machine = Machine(
             code, launch.target, self._profile.for_cuda(launch.target.cuda), launch.env, pins
         )
+        if alone:
+            return machine
         self._machines.append((key, machine))
         if len(self._machines) > KEPT_MACHINES:
             del self._machines[0]

@@ -88,6 +88,8 @@ def innermost(trace: TracebackType | None) -> tuple[str | None, int | None, str 
 def failure_of(error: BaseException) -> Failure:
     """What a user would see of an exception."""
     file, line, function = innermost(error.__traceback__)
+    if getattr(error, "unplaced", False):
+        file = line = function = None
     unknown = find_unknown(list(error.args))
     if unknown is not None:
         message = " ".join(repr(a) if isinstance(a, Unknown) else str(a) for a in error.args)

@@ -59,6 +59,10 @@ class Operations:
         """An item of an unknown is set."""
         raise Escape(value.reason)
 
+    def question(self, question: str, reason: Reason) -> Any:
+        """A yes-or-no question of the world, not yet decided."""
+        return Unknown(reason, question)
+
     def ask(self, question: str, reason: Reason) -> bool:
         """A yes-or-no question of the world."""
         raise Escape(reason)

@@ -45,6 +45,7 @@ _NESTED = (
     "thinker_config",
     "language_model_config",
 )
+_PARTS = (*_NESTED, "vision_config", "audio_config", "encoder", "decoder", "talker_config", "token2wav_config")
 _UNCHANGED = ("lower", "strip", "upper")
 _CLASS_NAME_ENDS = ("ForCausalLM", "ForConditionalGeneration", "LMHeadModel", "MTP", "NextN", "ForSequenceClassification",
                     "ForRewardModel", "ForCausalLMNextN", "ForCausalLMEagle", "ForCausalLMEagle3", "Eagle3")  # fmt: skip
@@ -107,6 +108,9 @@ class JsonFact(Fact):
         return condition
 
     def _has_itself(self, ops: Any, name: str) -> Condition:
+        if name in _PARTS:
+            # Parts of a configuration have no such parts themselves.
+            return FALSE
         variable = ops.space.variable(f"{self.label}.{name}", None, None, "value")
         condition: Condition = ops.space.negate(ops.space.among(variable, [ABSENT]))
         return condition
@@ -187,12 +191,22 @@ class JsonFact(Fact):
 class ConfigFact(JsonFact):
     """The configuration object (and `config.json`) of the unknown model."""
 
-    __slots__ = ("base", "names")
+    __slots__ = ("base", "names", "part")
 
     def __init__(self, label: str, base: type, names: Iterable[str]) -> None:
         super().__init__(label)
         object.__setattr__(self, "base", base)
         object.__setattr__(self, "names", tuple(names))
+        object.__setattr__(self, "part", False)
+
+    @classmethod
+    def part_of(cls, whole: ConfigFact) -> ConfigFact:
+        """The configuration of the language part: another object with the same facts."""
+        part = cls(whole.label, object.__getattribute__(whole, "base"), object.__getattribute__(whole, "names"))
+        object.__setattr__(part, "part", True)
+        object.__setattr__(part, "known", object.__getattribute__(whole, "known"))
+        object.__setattr__(part, "changed", object.__getattribute__(whole, "changed"))
+        return part
 
     def _has_itself(self, ops: Any, name: str) -> Condition:
         if name in _STANDARD or name in ("architectures", "torch_dtype", "dtype", "__dict__"):
@@ -203,6 +217,11 @@ class ConfigFact(JsonFact):
             getattr(object.__getattribute__(self, "base"), name, None)
         ):
             return TRUE
+        if name in _PARTS:
+            if self.part:
+                return FALSE
+            condition: Condition = ops.flag(f"{self.label} has a {name}", UNKNOWN)
+            return condition
         return super()._has_itself(ops, name)
 
     def sg_truth(self, ops: Any) -> Condition:
@@ -210,7 +229,7 @@ class ConfigFact(JsonFact):
 
     def _own(self, ops: Any, name: str) -> Any:
         if name == "__dict__":
-            # The nested text configuration is this very object: there is nothing to copy from it.
+            # The nested text configuration has the very same facts: there is nothing to copy from it.
             return {}
         known: dict[Any, Any] = object.__getattribute__(self, "known")
         if name in known:
@@ -223,7 +242,7 @@ class ConfigFact(JsonFact):
             variable.extra["named"] = object.__getattribute__(self, "names")
             value = [Symbol(variable, UNKNOWN, (str,))]
         elif name in _NESTED:
-            value = self
+            value = ConfigFact.part_of(self)
         elif name in ("torch_dtype", "dtype"):
             from sgcheck.world.torch_ import DTYPES, dtype
 
@@ -316,7 +335,7 @@ class UnknownModels:
             return True
         if name == "config.json":
             return True
-        return Unknown(UNKNOWN, f"{label} has the file {name}")
+        return ASK[-1].question(f"{label} has the file {name}", UNKNOWN)
 
     def content(self, path: str) -> Any:
         """The parsed content of one of the model's JSON files."""
@@ -340,5 +359,3 @@ class UnknownText(Unknown):
         super().__init__(UNKNOWN, label)
         object.__setattr__(self, "content", content)
 
-
-_ = ASK

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from sgcheck.resolve.resolution import Reason
 from sgcheck.values.signals import Escape
-from sgcheck.world import installed_, packages_, torch_
+from sgcheck.world import function_models, installed_, packages_, torch_
 from sgcheck.world.facade import Facade, LazyFacade
 from sgcheck.world.files import Files
 from sgcheck.world.stdlib import (
@@ -55,6 +55,7 @@ class World:
         self.environ = Environ(dict(env))
         self.log = logging_.Log()
         self.argv = ["sglang.launch_server"]
+        self.transformers_version = ""
         self._torch_version = torch_version
         self._transformers = transformers
         self._transformers_modules: Mapping[str, Any] | None = None
@@ -96,15 +97,13 @@ class World:
         journal = RUNTIME.journal
         assert journal is not None
         for container in (
-            self.environ.content,
             self.argv,
             self.files.content,
             self.files.folders,
             self.log.records,
         ):
             journal.container(container)
-        self.environ.content.clear()
-        self.environ.content.update(env)
+        self.environ.enter(env)
         self.argv[1:] = argv
         self.log.records.clear()
         if launch.model.path is not None:
@@ -122,6 +121,10 @@ class World:
             models.names = class_names(code)
             models.base = self.config_base()
         self.files.unknown = models
+
+    def adapt(self, name: str, space: dict[str, Any]) -> None:
+        """Replace functions of a module that are modelled (see `function_models`)."""
+        function_models.adapt(name, space, self.files, self.transformers_version)
 
     def config_base(self) -> type:
         """transformers' base class of configurations."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from sgcheck.interp.runtime import RUNTIME as R
 from sgcheck.values.signals import Escape, Refused
-from sgcheck.values.unknown import Unknown
+from sgcheck.values.unknown import ASK, Unknown
 from sgcheck.resolve.resolution import Reason
 from sgcheck.world.facade import Facade, lifted
 from sgcheck.world.unknown_model import UnknownText
@@ -93,7 +93,7 @@ def make_open(files: Files) -> Any:
 
     def open_(file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> VirtualFile:
         if isinstance(file, Unknown):
-            raise Escape(file.reason)
+            file = ASK[-1].concrete(file)
         if not isinstance(file, str | pathlib.PurePath):
             raise Refused("open() of something that is no path")
         return VirtualFile(files, str(file), mode)
