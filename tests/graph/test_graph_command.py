@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from graph_trees import IN_PLACE_FILES
+from graph_trees import ENTRY, IN_PLACE_FILES, line_of
 
 from sgcheck.cli import run
 
@@ -30,7 +30,8 @@ def test_what_sets_a_field(checkout: str, capsys: Output) -> None:
     out = capsys.readouterr().out
     assert "draft_backend = None  default" in out
     assert 'draft_backend = "deep_gemm"' in out
-    assert "sglang/srt/server_args.py:31" in out
+    line = line_of(IN_PLACE_FILES, ENTRY, 'self.draft_backend = "deep_gemm"')
+    assert f"{ENTRY}:{line}" in out
 
 
 def test_a_query_as_json(checkout: str, capsys: Output) -> None:
