@@ -200,9 +200,7 @@ class Predictor:
         self.code.save()
         self.branching_code.save()
 
-    def _machine(
-        self, launch: Launch, *, branching: bool = False, alone: bool = False
-    ) -> Machine:
+    def _machine(self, launch: Launch, *, branching: bool = False, alone: bool = False) -> Machine:
         key = (launch.target, branching)
         for index, (known, machine) in enumerate(self._machines):
             if known == key and not alone and machine.fits(launch.env):
@@ -267,6 +265,8 @@ _PATH_FLAG = re.compile(r"--[a-z0-9-]*(model-path|draft-model)|--model")
 def unknown_models(launch: Launch, argv: list[str]) -> dict[str, str]:
     """Paths of models of which nothing is known, with the name of each in conditions."""
     found: dict[str, str] = {}
+    if launch.model.path and not launch.model.known:
+        found[launch.model.path] = "model"  # it may be named in a configuration file only
     for index, word in enumerate(argv):
         flag, given, value = word.partition("=")
         if not _PATH_FLAG.fullmatch(flag):
