@@ -7,23 +7,23 @@ the tree is asked of the world.
 
 from __future__ import annotations
 
+import time
 from contextlib import nullcontext
 from types import CodeType, ModuleType
 from typing import Any, Protocol
 
 from sgcheck.interp import builtins as tree_builtins
 from sgcheck.interp.guards import Lazy, force
+from sgcheck.interp.journal import Journal
 from sgcheck.interp.merge import UnionDict
 from sgcheck.interp.natives import TREE_ROOTS
-from sgcheck.interp.journal import Journal
 from sgcheck.interp.runtime import RUNTIME as R
-from sgcheck.syntax.cache import CodeCache
 from sgcheck.resolve.resolution import Reason
+from sgcheck.syntax.cache import CodeCache
 from sgcheck.syntax.names import guard
 from sgcheck.syntax.translate import TranslationRefused, translate
 from sgcheck.values.signals import Escape
 from sgcheck.world.stdlib.environment import Environ
-
 
 SITE = "/usr/local/lib/python3.12/dist-packages"
 """Where modules of the tree say that they lie (the world's files show them there)."""
@@ -78,7 +78,7 @@ class Loader:
 
     def _import(self, name: str, whole: bool) -> Any:
         module = self.load(name)
-        return module if whole else self.load(name.split(".")[0])
+        return module if whole else self.load(name.split(".", maxsplit=1)[0])
 
     def _from(self, name: str, names: tuple[str, ...]) -> tuple[Any, ...]:
         module = self.load(name)
@@ -134,7 +134,7 @@ class Loader:
 
     def in_tree(self, name: str) -> bool:
         """Whether a dotted name is one of the tree's."""
-        return name.split(".")[0] == self.root
+        return name.split(".", maxsplit=1)[0] == self.root
 
     def locate(self, name: str) -> tuple[str, bool] | None:
         """Where a module of the tree seems to lie, and whether it is a package; None: not the tree's."""
@@ -143,7 +143,9 @@ class Loader:
         file = self.code.find(name)
         if file is None:
             return None
-        place = file.path if file.path is not None and not file.is_package else name.replace(".", "/")
+        place = (
+            file.path if file.path is not None and not file.is_package else name.replace(".", "/")
+        )
         return f"{SITE}/{place}", file.is_package
 
     def load(self, name: str) -> Any:
@@ -180,7 +182,12 @@ class Loader:
         self.modules[name] = module
         self._show(name)
         if file.path is not None:
-            self._run(name, self.code.code(name, file), space)
+            begun = time.monotonic()
+            code = self.code.code(name, file)
+            if R.deadline is not None:
+                # Translating a file for the first time is no work of the launch.
+                R.deadline += time.monotonic() - begun
+            self._run(name, code, space)
         if parent:
             package = ModuleType.__getattribute__(self.modules[parent], "__dict__")
             if type(package.get(child)) is not Lazy:
@@ -189,7 +196,7 @@ class Loader:
 
     def run_source(self, name: str, path: str, source: bytes) -> TreeModule:
         """Run a single module that is not the tree's (a checkpoint's own code), under guard."""
-        TREE_ROOTS.add(name.split(".")[0])
+        TREE_ROOTS.add(name.split(".", maxsplit=1)[0])
         try:
             code = compile(
                 translate(source, name, path, is_package=False, eager=True),

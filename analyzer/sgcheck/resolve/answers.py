@@ -308,9 +308,7 @@ class _Builder:
         for name in names:
             old = before.get(name)
             by_import = imported.get(name, MISSING)
-            cases = tuple(
-                (c, _decided(s.environment.get(name), old, by_import)) for c, s in ends
-            )
+            cases = tuple((c, _decided(s.environment.get(name), old, by_import)) for c, s in ends)
             value = cases[0][1] if len(cases) == 1 else Choice(cases)
             if not isinstance(value, Unknown) and value == old:
                 continue

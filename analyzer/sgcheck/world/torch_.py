@@ -5,7 +5,6 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from sgcheck.values.unknown import Unknown
 from sgcheck.world.facade import Facade, ForeignObject, not_modelled
 from sgcheck.world.target import TargetSpec
 
@@ -37,7 +36,7 @@ _LIMITS = {
 _INT_LIMITS = {"int8": 8, "uint8": 8, "int16": 16, "int32": 32, "int64": 64}
 
 
-class dtype:  # noqa: N801
+class dtype:
     """`torch.dtype`: one object a type."""
 
     __module__ = "torch"
@@ -61,7 +60,7 @@ DTYPES: dict[str, dtype] = {name: dtype(name, *facts) for name, facts in _DTYPES
 DTYPES.update({alias: DTYPES[name] for alias, name in _ALIASES.items()})
 
 
-class device:  # noqa: N801
+class device:
     """`torch.device`."""
 
     __module__ = "torch"
@@ -244,7 +243,7 @@ def _absent(name: str) -> Facade:
 def build(target: TargetSpec, version: str) -> dict[str, Facade]:
     """Facades of torch's modules; `version` is the release's pin."""
 
-    class finfo:  # noqa: N801
+    class finfo:
         __module__ = "torch"
 
         def __init__(self, kind: Any = None) -> None:
@@ -254,7 +253,7 @@ def build(target: TargetSpec, version: str) -> dict[str, Facade]:
             self.max, self.tiny, self.eps, self.bits = _LIMITS[name]
             self.min, self.smallest_normal, self.dtype = -self.max, self.tiny, name
 
-    class iinfo:  # noqa: N801
+    class iinfo:
         __module__ = "torch"
 
         def __init__(self, kind: Any) -> None:
@@ -359,7 +358,7 @@ class _LibraryFragment:
         self._ops, self.ns = ops, namespace
 
     def define(self, schema: str, *args: Any, **kwargs: Any) -> str:
-        name = schema.split("(")[0].strip()
+        name = schema.split("(", maxsplit=1)[0].strip()
         self._ops.register(self.ns, name.rpartition("::")[2])
         return name
 

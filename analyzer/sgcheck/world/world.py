@@ -138,7 +138,7 @@ class World:
         found = self._ready.get(name)
         if found is not None:
             return found
-        top = name.split(".")[0]
+        top = name.split(".", maxsplit=1)[0]
         module: Any = pure.build(name)
         if module is None and top == "torch":
             for key, value in torch_.build(self.target, self._torch_version).items():
@@ -181,7 +181,7 @@ class World:
     # -- what is installed ---------------------------------------------------------
 
     def _present(self, name: str) -> bool | None:
-        top = name.split(".")[0]
+        top = name.split(".", maxsplit=1)[0]
         return (
             top in self._ready
             or top in pure.PURE

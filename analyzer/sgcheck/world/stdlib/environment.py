@@ -1,8 +1,13 @@
-"""`os.environ`: the environment of the launch, never the caller's own."""
+"""`os.environ`: the environment of the launch, never the caller's own.
+
+Modules are imported once and serve many launches. So the environment keeps apart what their bodies
+read and write (`Imported`, which belongs to the machine) and what a launch itself changes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
+from contextlib import contextmanager
 from typing import Any
 
 from sgcheck.interp.runtime import RUNTIME as R
@@ -10,27 +15,119 @@ from sgcheck.values.signals import Escape
 from sgcheck.values.unknown import Unknown
 
 _MISSING = object()
+REMOVED = None
+"""Stands for a variable that an import removed."""
 
 
 class Environ(MutableMapping[str, str]):
-    """A mapping of strings. `reads` holds the names that module bodies have looked at."""
+    """A mapping of strings.
+
+    `reads` are the variables that module bodies have looked at before a launch could change them,
+    with what they found; `late_reads` the same of modules imported in the midst of a launch.
+    `imported` is what module bodies have written, `changed` are the names that the launch has.
+    """
 
     def __init__(self, content: dict[str, str]) -> None:
         self.content: dict[str, Any] = dict(content)
         self.reads: dict[str, Any] = {}
-        self.recording = False
+        self.late_reads: dict[str, Any] = {}
+        self.imported: dict[str, Any] = {}
+        self.changed: set[str] = set()
+        self.mixed = False
+        self._launched = self._importing = self._past = False
+        self._known_late: dict[str, Any] = {}
+        self._base: dict[str, Any] = {}
+        self._start: dict[str, Any] = {}
 
-    def _seen(self, key: str) -> None:
-        if self.recording and key not in self.reads:
-            self.reads[key] = self.content.get(key)
+    # -- imports and launches --------------------------------------------------------
+
+    @contextmanager
+    def module_body(self, *, past: bool | None = None) -> Iterator[None]:
+        """The body of a module runs. `past`: Python would have run it before the launch began.
+
+        Inside another body, `past` is that body's unless it is given.
+        """
+        before = self._importing, self._past
+        self._past = past if past is not None else self._past and self._importing
+        self._importing = True
+        try:
+            yield
+        finally:
+            self._importing, self._past = before
+
+    @property
+    def bodies_are_past(self) -> bool:
+        """Whether what runs now belongs before the launch: the first imports, and what they name."""
+        return not self._launched or (self._importing and self._past)
+
+    def enter(self, env: Mapping[str, str]) -> None:
+        """A launch begins, in the environment `env` changed by what the first imports wrote."""
+        if not self._launched:
+            self._launched = True
+            self._base = dict(self.imported)
+        if R.journal is not None:
+            R.journal.container(self.content)
+        self.content.clear()
+        self.content.update(env)
+        self.imported = {}
+        self.changed = set()
+        self._known_late = dict(self.late_reads)
+        self.replay(self._base)
+        self._start = dict(self.content)
+
+    def replay(self, writes: Mapping[str, Any]) -> None:
+        """An import whose effects are known happens again."""
+        for name, value in writes.items():
+            if R.journal is not None:
+                R.journal.container(self.content)
+            self.imported[name] = value
+            if value is REMOVED:
+                self.content.pop(name, None)
+            else:
+                self.content[name] = value
+
+    def fits(self, env: Mapping[str, str]) -> bool:
+        """Whether module bodies would have read the same in another launch's environment."""
+        found = {**self.late_reads, **self.reads}
+        if self.mixed or any(isinstance(value, Unknown) for value in found.values()):
+            return False
+        return all(env.get(name) == value for name, value in found.items())
+
+    def outdated(self) -> bool:
+        """Whether modules of earlier launches have read what this launch has set differently."""
+        for name in self.changed:
+            if name in self._known_late:
+                now, then = self.content.get(name), self._known_late[name]
+                if isinstance(now, Unknown) or isinstance(then, Unknown) or now != then:
+                    return True
+        return False
+
+    # -- reading and writing ---------------------------------------------------------
+
+    def _current(self, key: str) -> Any:
+        past = self._past and key in self.changed
+        return (self._start if past else self.content).get(key, _MISSING)
+
+    def _look(self, key: str) -> Any:
+        value = self._current(key)
+        if self._importing and key not in self.imported:
+            found = None if value is _MISSING else value
+            if self._past or not self._launched:
+                self.reads.setdefault(key, found)
+            elif self.late_reads.setdefault(key, found) is not found:
+                other = self.late_reads[key]
+                self.mixed = self.mixed or isinstance(found, Unknown) or other != found
+        return value
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, Unknown):
             raise Escape(key.reason)
         if not isinstance(key, str):
             raise TypeError(f"str expected, not {type(key).__name__}")
-        self._seen(key)
-        return self.content[key]
+        value = self._look(key)
+        if value is _MISSING:
+            raise KeyError(key)
+        return value
 
     def get(self, key: Any, default: Any = None) -> Any:
         try:
@@ -39,14 +136,19 @@ class Environ(MutableMapping[str, str]):
             return default
 
     def __contains__(self, key: object) -> bool:
-        if isinstance(key, str):
-            self._seen(key)
-        return key in self.content
+        return isinstance(key, str) and self._look(key) is not _MISSING
+
+    def _about_to_write(self, key: str, value: Any) -> None:
+        if self._importing:
+            self.imported[key] = value
+        else:
+            self.changed.add(key)
 
     def __setitem__(self, key: str, value: str) -> None:
-        if not isinstance(key, str) or not (isinstance(value, str) or isinstance(value, Unknown)):
+        if not isinstance(key, str) or not isinstance(value, str | Unknown):
             wrong = key if not isinstance(key, str) else value
             raise TypeError(f"str expected, not {type(wrong).__name__}")
+        self._about_to_write(key, value)
         if R.journal is not None:
             R.journal.item(self.content, key)
         self.content[key] = value
@@ -54,6 +156,7 @@ class Environ(MutableMapping[str, str]):
     def __delitem__(self, key: str) -> None:
         if key not in self.content:
             raise KeyError(key)
+        self._about_to_write(key, REMOVED)
         if R.journal is not None:
             R.journal.container(self.content)
         del self.content[key]
