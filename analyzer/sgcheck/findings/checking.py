@@ -44,6 +44,7 @@ class Checker:
     releases: Releases
     layers: Layers
     _earlier: dict[tuple[str, str], list[Subject]] = field(default_factory=dict)
+    _by_file: dict[str, list[Launch]] = field(default_factory=dict)
 
     def check(
         self, launches: Sequence[Launch], numbers: Sequence[int] | None = None
@@ -55,6 +56,9 @@ class Checker:
         Raises UsageError for a configuration that names no machine or model.
         """
         self._earlier.clear()
+        self._by_file.clear()
+        for launch in launches:
+            self._by_file.setdefault(launch.file, []).append(launch)
         settled = [settle(launch, self.layers(launch.file)) for launch in launches]
         # A deployment stays together, whatever releases its roles name.
         release_of_file: dict[str, str] = {}
@@ -72,6 +76,7 @@ class Checker:
         version = release.tree.version if release is not None else settled.version
         group = self._earlier.setdefault((launch.file, launch.group), [])
         siblings = tuple(group) if launch.group else ()
+        neighbours = tuple(each for each in self._by_file[launch.file] if each is not launch)
         first: Subject | None = None
         found: list[tuple[str, list[Finding]]] = []
         samples: list[tuple[str, list[Finding]]] = []
@@ -80,7 +85,9 @@ class Checker:
             is_sample = is_sample and not settled.certain
             if is_sample and not _has_error(found):
                 break
-            subject = self._subject(reading, settled, release, version, siblings)
+            subject = self._subject(
+                reading, settled, release, version, siblings=siblings, neighbours=neighbours
+            )
             if first is None:
                 first = subject
                 group.append(subject)
@@ -115,7 +122,9 @@ class Checker:
         settled: Settled,
         release: Release | None,
         version: str | None,
+        *,
         siblings: tuple[Subject, ...],
+        neighbours: tuple[Launch, ...],
     ) -> Subject:
         table = release.table(reading.target) if release is not None else None
         command = read_command(reading.launch.merged_argv(), table)
@@ -128,6 +137,7 @@ class Checker:
             version=version,
             condition=reading.condition,
             siblings=siblings,
+            neighbours=neighbours,
         )
         if release is None:
             return subject

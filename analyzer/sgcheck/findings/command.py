@@ -110,7 +110,7 @@ class Command:
 
 
 def read_command(words: Sequence[Word], table: FlagTable | None) -> Command:
-    """The uses in `words`. Without a table a flag takes all words up to the next flag."""
+    """The uses in `words`. Without a table no flag is known."""
     uses: list[Use] = []
     stray: list[Word] = []
     unread: list[Word] = []
@@ -134,7 +134,7 @@ def read_command(words: Sequence[Word], table: FlagTable | None) -> Command:
             values: tuple[Word, ...] = (replace(word, text=text, prefix=tail),)
             use = replace(use, values=values, inline=True)
         else:
-            taken = _taken(words, i, use.flag, known=table is not None)
+            taken = _taken(words, i, use.flag)
             use = replace(use, values=tuple(words[i : i + taken]))
             i += taken
         uses.append(use)
@@ -151,9 +151,9 @@ def _use(word: Word, name: str, table: FlagTable | None) -> Use:
     return Use(word, name, match, names, flag)
 
 
-def _taken(words: Sequence[Word], start: int, flag: Flag | None, *, known: bool) -> int:
-    """How many of the words from `start` on belong to a flag."""
-    least, most = (flag.least, flag.most) if flag is not None else (0, 1 if known else None)
+def _taken(words: Sequence[Word], start: int, flag: Flag | None) -> int:
+    """How many of the words from `start` on belong to a flag; to an unknown one all up to the next."""
+    least, most = (flag.least, flag.most) if flag is not None else (0, None)
     count = 0
     for word in words[start:]:
         if most is not None and count >= most:

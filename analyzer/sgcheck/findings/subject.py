@@ -26,7 +26,8 @@ class Subject:
 
     `table` and `resolution` are None where the release could not be read. `condition` says in the
     file's words which of several readings this is (a machine, a choice of the script), empty when
-    there is only one. `siblings` are the other launches of its deployment that come before it.
+    there is only one. `siblings` are the other launches of its deployment that come before it,
+    `neighbours` all others of the file, not resolved.
     `what_if` resolves other arguments with everything else equal. `version` is the release that was
     read.
     """
@@ -40,6 +41,7 @@ class Subject:
     version: str | None = None
     condition: str = ""
     siblings: tuple[Subject, ...] = ()
+    neighbours: tuple[Launch, ...] = ()
     known_names: Callable[[], KnownNames | None] = lambda: None
     what_if: WhatIf = lambda argv: None
 

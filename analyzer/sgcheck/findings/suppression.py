@@ -42,7 +42,7 @@ def suppress(findings: Iterable[Finding], launches: Sequence[Launch], silence: S
     kept: list[Finding] = []
     counts: dict[str, int] = {}
     used: set[tuple[str, int, str]] = set()
-    for finding in findings:
+    for finding in _distinct(findings):
         by = _by_comment(finding, launches, silence, used)
         if by is None and finding.rule in silence.ignored(finding.place.file):
             by = "configuration"
@@ -57,6 +57,16 @@ def suppress(findings: Iterable[Finding], launches: Sequence[Launch], silence: S
             if extra.rule not in silence.ignored(extra.place.file):
                 kept.append(extra)
     return Kept(tuple(sorted(kept, key=_order)), counts)
+
+
+def _distinct(findings: Iterable[Finding]) -> Iterable[Finding]:
+    """Each only once: forms of one launch say the same of the words that they share."""
+    seen: set[tuple[object, ...]] = set()
+    for finding in findings:
+        key = (finding.rule, finding.place, finding.message)
+        if key not in seen:
+            seen.add(key)
+            yield finding
 
 
 def _order(finding: Finding) -> tuple[object, ...]:

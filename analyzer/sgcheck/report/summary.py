@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from sgcheck.findings.checking import Checked
 from sgcheck.findings.model import SEVERITIES, at_least
 from sgcheck.report.scan_report import ScanReport
 from sgcheck.report.wording import count
@@ -23,13 +24,24 @@ def summary_line(report: ScanReport) -> str:
         parts.append(f"{count(hidden, 'note')} hidden (--notes shows them)")
     if silenced := sum(report.suppressed.values()):
         parts.append(f"{silenced:,} suppressed")
-    unresolved = sum(
-        1
-        for each in report.launches
-        if each.resolution is None or each.resolution.outcome.status == "unknown"
-    )
-    if unresolved:
-        parts.append(f"{count(unresolved, 'launch', 'launches')} could not be resolved")
+    reasons = Counter(map(_unresolved, report.launches))
+    for words in ("model is not known", "could not be resolved"):
+        if number := reasons[words]:
+            noun = count(number, "launch", "launches")
+            parts.append(
+                f"{noun} whose {words}" if words.startswith("model") else f"{noun} {words}"
+            )
     if report.skipped:
         parts.append(f"{count(len(report.skipped), 'place')} skipped")
     return "; ".join(parts)
+
+
+def _unresolved(checked: Checked) -> str:
+    """Why a launch is not resolved, empty for one that is."""
+    if checked.resolution is None:
+        return "could not be resolved"
+    outcome = checked.resolution.outcome
+    if outcome.status != "unknown":
+        return ""
+    is_model = outcome.reason is not None and outcome.reason.code == "model-unknown"
+    return "model is not known" if is_model else "could not be resolved"

@@ -71,11 +71,15 @@ def check(subject: Subject, find: FindingBuilder) -> Iterator[Finding]:
     if subject.table is None:
         return
     found = False
+    parsed = _parsed(subject)
     for use in subject.command.uses:
+        # A use that was part of the prediction is refused only if the release's own parser says so.
+        if parsed and use.known:
+            continue
         for finding in _use(subject, find, use):
             found = True
             yield finding
-    for word in subject.command.stray:
+    for word in () if parsed else subject.command.stray:
         found = True
         text = shown(word)
         yield find.finding(
@@ -94,6 +98,16 @@ def check(subject: Subject, find: FindingBuilder) -> Iterator[Finding]:
             at=subject.head,
             key=("parser", message),
         )
+
+
+def _parsed(subject: Subject) -> bool:
+    """Whether the release's own parser took the arguments."""
+    if subject.resolution is None:
+        return False
+    outcome = subject.resolution.outcome
+    if outcome.status == "unknown":
+        return outcome.reason is not None and outcome.reason.code == "model-unknown"
+    return outcome.status != "cli_error"
 
 
 def _use(subject: Subject, find: FindingBuilder, use: Use) -> Iterator[Finding]:

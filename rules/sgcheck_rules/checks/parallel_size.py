@@ -107,8 +107,13 @@ def gpus_per_node(subject: Subject) -> int | None:
     if tp is None or pp is None or dp is None:
         return None
     nodes: int | None = known_int(subject, "nnodes")
-    if nodes is None and subject.launch.nodes is not None:
-        nodes = subject.launch.nodes.value
+    stated = subject.launch.nodes
+    if subject.use_of("nnodes") is None or nodes is None:
+        # A launcher may add the flag itself: then only a number of nodes in the file tells.
+        if stated is not None:
+            nodes = stated.value
+        elif subject.launch.gpus is not None and "per_node" in subject.launch.gpus.source:
+            nodes = None
     if not nodes:
         return None
     ranks = tp * pp

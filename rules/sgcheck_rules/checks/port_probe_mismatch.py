@@ -74,6 +74,8 @@ def check(subject: Subject, find: FindingBuilder) -> Iterator[Finding]:
         for each in ports:
             if each.number == port or each.number in _other_ports(subject):
                 continue
+            if any(each.span == other.span for n in subject.neighbours for other in n.ports):
+                continue  # several servers share the place, and another one may be meant
             use = subject.use_of("port")
             where = f"port {port}" if use is not None else f"its default port {port}"
             yield find.finding(

@@ -3,7 +3,8 @@
 ## What it finds
 
 Two uses of one flag, also under two of its spellings (`--tp` and `--tensor-parallel-size`). Flags that
-collect several values are left out.
+collect several values are left out, and so is a key of a `--config` file that the command line overrides:
+that is what the file is for.
 
 ## Why it matters
 
@@ -58,9 +59,14 @@ def check(subject: Subject, find: FindingBuilder) -> Iterator[Finding]:
     for use in subject.command.uses:
         if use.flag is not None and not use.flag.repeatable:
             groups.setdefault(use.flag.dest if use.flag.most else use.flag.name, []).append(use)
+    config = subject.launch.config
+    entries = config.entries if config is not None else ()
+    configured = {id(word) for entry in entries for word in entry.words}
     for uses in groups.values():
         last = uses[-1]
         for use in uses[:-1]:
+            if id(use.word) in configured and id(last.word) not in configured:
+                continue
             if use.flag != last.flag and _is_other_meaning(use, last):
                 continue
             same = [v.text for v in use.values] == [v.text for v in last.values]
