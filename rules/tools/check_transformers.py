@@ -1,6 +1,6 @@
 """Compare the recorded facts of one transformers release with the release itself.
 
-Usage, in the environment of `extract_transformers.py`:
+Usage, in the environment of `extract_transformers.py` and with `HF_HUB_OFFLINE=1`:
 
     python rules/tools/check_transformers.py [--models FOLDER] [--rounds N] [--only NAMES]
         [--prune FACTS] [--record FILE]
@@ -10,25 +10,22 @@ dropped, odd values, unknown keys, nested dictionaries), by the library and by t
 attributes, answers of `hasattr`, `to_dict()` or the exception's type must be equal. `--models`
 does the same for checkpoint folders through `AutoConfig` and `GenerationConfig`. `--prune`
 removes classes that disagree from a facts file; `--record` writes what the library made of
-the checkpoint folders.
+the checkpoint folders (with trust in remote code only where that makes a difference).
 """
 
 import argparse
 import builtins
 import copy
+import gzip
 import json
-import os
 import random
 import sys
-import warnings
 from pathlib import Path
 from typing import Any
 
-os.environ.setdefault("HF_HUB_OFFLINE", "1")
-warnings.simplefilter("ignore")
-
 import torch
 import transformers
+
 from sgcheck.world.transformers import NotModelled
 from sgcheck.world.transformers.configuration import Configuration
 from sgcheck.world.transformers.facts import load
@@ -57,27 +54,26 @@ class Disk:
 
     def listdir(self, path: str) -> list[str]:
         """The names in a folder."""
-        return sorted(os.listdir(path))
+        return sorted(item.name for item in Path(path).iterdir())
 
 
 def run_remote_code(library: list[Library], folder: str, file: str, name: str) -> type:
     """Execute a checkpoint's module with the modelled names."""
     modules = library[0].modules()
 
-    def importer(
-        module: str, globals: Any = None, locals: Any = None, names: Any = (), level: int = 0
-    ) -> Any:
+    def importer(module: str, *rest: Any) -> Any:
         found = modules.get(module)
         if found is None:
-            return builtins.__import__(module, globals, locals, names, level)
-        return type("Module", (), {n: found[n] for n in names})
+            return builtins.__import__(module, *rest)
+        return type("Module", (), {n: found[n] for n in rest[2]})
 
-    space = {
+    space: dict[str, Any] = {
         "__builtins__": {**vars(builtins), "__import__": importer},
         "__name__": f"remote.{name}",
     }
     exec(compile(Path(folder, file).read_text(), file, "exec"), space)
-    return space[name]
+    found: type = space[name]
+    return found
 
 
 def make_library() -> Library:
@@ -103,10 +99,10 @@ def public(config: Any) -> set[str]:
 
 
 # Helpers of the library that no launch calls; the model does not have them.
-LIBRARY_ONLY = {
+LIBRARY_ONLY = frozenset({
     "dict_dtype_to_str", "dict_torch_dtype_to_str", "from_text_audio_configs",
     "from_text_vision_configs", "is_custom_code", "is_remote_code", "get_mtp_config",
-}  # fmt: skip
+})  # fmt: skip
 
 
 def snapshot(value: Any, depth: int = 0) -> Any:
@@ -131,7 +127,7 @@ def snapshot(value: Any, depth: int = 0) -> Any:
 
 def readable(config: Any) -> dict[str, Any]:
     """What reading each public attribute gives, methods left out."""
-    output = {}
+    output: dict[str, Any] = {}
     for name in sorted(public(config)):
         try:
             value = getattr(config, name)
@@ -187,7 +183,7 @@ def differences(real: tuple[str, Any], mine: tuple[str, Any]) -> list[str]:
     return found
 
 
-def diff(a: Any, b: Any, where: str = "", ignore: set[str] = frozenset()) -> list[str]:
+def diff(a: Any, b: Any, where: str = "", ignore: frozenset[str] = frozenset()) -> list[str]:
     """The places where two snapshots differ."""
     if isinstance(a, dict) and isinstance(b, dict):
         found = []
@@ -206,7 +202,25 @@ def diff(a: Any, b: Any, where: str = "", ignore: set[str] = frozenset()) -> lis
 # -- variations ---------------------------------------------------------------------------------
 
 
-ODD = (None, 0, 1, 2, 3, 7, 64, -1, 1.5, "4", "abc", True, False, [], {}, [1, 2], "auto")
+ODD: tuple[Any, ...] = (
+    None,
+    0,
+    1,
+    2,
+    3,
+    7,
+    64,
+    -1,
+    1.5,
+    "4",
+    "abc",
+    True,
+    False,
+    [],
+    {},
+    [1, 2],
+    "auto",
+)
 ROPES = (
     None,
     {"type": "linear", "factor": 2.0},
@@ -221,7 +235,7 @@ ROPES = (
     {"rope_type": "longrope", "short_factor": [1.0], "long_factor": [1.0]},
     {"rope_type": "dynamic"},
 )  # fmt: skip
-EXTRA = {
+EXTRA: dict[str, tuple[Any, ...]] = {
     "torch_dtype": ("bfloat16", "float16", None), "dtype": ("bfloat16", "float32", None, "nonsense"),
     "rope_theta": (1000000.0, 10000, None), "rope_scaling": ROPES, "rope_parameters": ROPES,
     "architectures": (["FooForCausalLM"], None), "quantization_config": ({"quant_method": "fp8"}, None),
@@ -274,50 +288,68 @@ def check_class(name: str, real: type, mine: type, rounds: int, seed: str) -> li
         values = variation(default, chance, odd=index % 3 == 2)
         given = [copy.deepcopy(values) for _ in range(2)]
         if index % 2:
-            pair = [outcome(lambda c=c, g=g: c(**g)) for c, g in zip((real, mine), given)]
+            pair = [
+                outcome(lambda c=c, g=g: c(**g)) for c, g in zip((real, mine), given, strict=True)
+            ]
         else:
-            pair = [outcome(lambda c=c, g=g: c.from_dict(g)) for c, g in zip((real, mine), given)]
+            pair = [
+                outcome(lambda c=c, g=g: c.from_dict(g))
+                for c, g in zip((real, mine), given, strict=True)
+            ]
         found = differences(*pair)
         if found:
             return [f"round {index}: {text}" for text in found[:4]] + [f"   of {values}"[:1500]]
     return []
 
 
+def write_record(path: Path, record: dict[str, Any]) -> None:
+    """Write what the library made of the folders, compressed and always the same bytes."""
+    text = json.dumps(record, sort_keys=True, separators=(",", ":"))
+    path.write_bytes(gzip.compress(text.encode(), mtime=0))
+
+
 def find_class(name: str, module: str) -> type:
     """The library's class."""
-    return getattr(sys.modules.get(module) or __import__(module, fromlist=["x"]), name)
+    found: type = getattr(sys.modules.get(module) or __import__(module, fromlist=["x"]), name)
+    return found
 
 
 def check_models(folder: Path, record: dict[str, Any]) -> list[str]:
     """Differences over checkpoint folders; fills in what the library made of them."""
-    found = []
+    found: list[str] = []
     for path in sorted(folder.iterdir()):
         for trust in (False, True):
-            library = make_library()
-            label = f"{path.name} trust={trust}"
-            real = outcome(
-                lambda: transformers.AutoConfig.from_pretrained(str(path), trust_remote_code=trust)
-            )
-            mine = outcome(
-                lambda: library.auto_config.from_pretrained(str(path), trust_remote_code=trust)
-            )
-            found += [f"{label}: {text}" for text in differences(real, mine)]
-            record[label] = _recorded(real)
-        library = make_library()
-        real = outcome(
-            lambda: transformers.GenerationConfig.from_pretrained(str(path), trust_remote_code=True)
-        )
-        mine = outcome(
-            lambda: library.generation.from_pretrained(str(path), trust_remote_code=True)
-        )
-        label = f"{path.name} generation"
-        if real[0] == "ok" and mine[0] == "ok":
-            for method in ("to_dict", "to_diff_dict"):
-                pair = [snapshot(getattr(c[1], method)()) for c in (real, mine)]
-                found += [f"{label} {method}: {text}" for text in diff(*pair)]
-        elif real != mine:
-            found.append(f"{label}: {real} / {mine}")
-        record[label] = real[1] if real[0] == "error" else real[1].to_diff_dict()
+            found += _check_folder(str(path), trust, record)
+        found += _check_generation(str(path), record)
+    return found
+
+
+def _check_folder(path: str, trust: bool, record: dict[str, Any]) -> list[str]:
+    name = Path(path).name
+    model = make_library().auto_config
+    real = outcome(lambda: transformers.AutoConfig.from_pretrained(path, trust_remote_code=trust))
+    mine = outcome(lambda: model.from_pretrained(path, trust_remote_code=trust))
+    label = f"{name} trust={trust}"
+    record[label] = _recorded(real)
+    if trust and record[label] == record[f"{name} trust=False"]:
+        del record[label]
+    return [f"{label}: {text}" for text in differences(real, mine)]
+
+
+def _check_generation(path: str, record: dict[str, Any]) -> list[str]:
+    label = f"{Path(path).name} generation"
+    model = make_library().generation
+    real = outcome(
+        lambda: transformers.GenerationConfig.from_pretrained(path, trust_remote_code=True)
+    )
+    mine = outcome(lambda: model.from_pretrained(path, trust_remote_code=True))
+    record[label] = real[1] if real[0] == "error" else real[1].to_diff_dict()
+    if real[0] != "ok" or mine[0] != "ok":
+        return [] if real == mine else [f"{label}: {real} / {mine}"]
+    found = []
+    for method in ("to_dict", "to_diff_dict"):
+        pair = [snapshot(getattr(config[1], method)()) for config in (real, mine)]
+        found += [f"{label} {method}: {text}" for text in diff(*pair)]
     return found
 
 
@@ -342,7 +374,7 @@ def main() -> None:
         print(f"{version} models: {len(found)} differences")
         print("\n".join(found))
         if options.record:
-            options.record.write_text(json.dumps(record, sort_keys=True) + "\n")
+            write_record(options.record, record)
     facts = load(version)
     wanted = set(options.only.split(",")) if options.only else None
     wrong: dict[str, list[str]] = {}

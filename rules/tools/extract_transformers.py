@@ -17,57 +17,102 @@ import dataclasses
 import importlib
 import inspect
 import json
-import os
 import sys
 import types
 import typing
 from pathlib import Path
-from typing import Any
-
-os.environ.setdefault("HF_HUB_OFFLINE", "1")
+from typing import Any, cast
 
 import torch
 import transformers
 from recognise_transformers import Unrecognised, recognise_check, recognise_init, recognise_property
-from sgcheck.world.transformers.facts import encode, version_key
-from sgcheck.world.transformers.families import MEMBERS, RULES
 from transformers import PretrainedConfig
 from transformers.models.auto import configuration_auto, modeling_auto
+
+from sgcheck.world.transformers.factory import DECISIVE
+from sgcheck.world.transformers.facts import encode, version_key
+from sgcheck.world.transformers.families import MEMBERS, RULES
 
 VERSION = transformers.__version__
 NUMBERS = version_key(VERSION)
 DATACLASSES = NUMBERS >= (5, 4)
 
-MODULES = """
-transformers transformers.configuration_utils transformers.dynamic_module_utils
-transformers.generation transformers.generation.configuration_utils
-transformers.image_processing_backends transformers.image_processing_utils
-transformers.image_transforms transformers.image_utils transformers.modeling_rope_utils
-transformers.models.auto transformers.models.auto.configuration_auto
-transformers.models.auto.modeling_auto transformers.models.auto.tokenization_auto
-transformers.models.glm_ocr.configuration_glm_ocr transformers.models.llama
-transformers.models.llama.modeling_llama transformers.models.nemotron_h.configuration_nemotron_h
-transformers.models.pixtral.image_processing_pixtral
-transformers.models.pixtral.processing_pixtral transformers.models.qwen2
-transformers.models.qwen2_vl.configuration_qwen2_vl transformers.models.qwen3.configuration_qwen3
-transformers.models.siglip transformers.processing_utils transformers.tokenization_mistral_common
-transformers.tokenization_utils_base transformers.utils transformers.utils.chat_template_utils
-transformers.utils.constants transformers.utils.hub transformers.utils.import_utils
-""".split()
+MODULES = [
+    "transformers",
+    "transformers.configuration_utils",
+    "transformers.dynamic_module_utils",
+    "transformers.generation",
+    "transformers.generation.configuration_utils",
+    "transformers.image_processing_backends",
+    "transformers.image_processing_utils",
+    "transformers.image_transforms",
+    "transformers.image_utils",
+    "transformers.modeling_rope_utils",
+    "transformers.models.auto",
+    "transformers.models.auto.configuration_auto",
+    "transformers.models.auto.modeling_auto",
+    "transformers.models.auto.tokenization_auto",
+    "transformers.models.glm_ocr.configuration_glm_ocr",
+    "transformers.models.llama",
+    "transformers.models.llama.modeling_llama",
+    "transformers.models.nemotron_h.configuration_nemotron_h",
+    "transformers.models.pixtral.image_processing_pixtral",
+    "transformers.models.pixtral.processing_pixtral",
+    "transformers.models.qwen2",
+    "transformers.models.qwen2_vl.configuration_qwen2_vl",
+    "transformers.models.qwen3.configuration_qwen3",
+    "transformers.models.siglip",
+    "transformers.processing_utils",
+    "transformers.tokenization_mistral_common",
+    "transformers.tokenization_utils_base",
+    "transformers.utils",
+    "transformers.utils.chat_template_utils",
+    "transformers.utils.constants",
+    "transformers.utils.hub",
+    "transformers.utils.import_utils",
+]
 
-PLACEHOLDERS = """
-AddedToken AutoFeatureExtractor AutoImageProcessor AutoModel AutoModelForCausalLM AutoProcessor
-AutoTokenizer BaseImageProcessor BatchFeature LlamaAttention LlamaFlashAttention2
-LlamaTokenizerFast LlamaTokenizer LogitsProcessor MiniMaxM3VLProcessor MistralCommonTokenizer
-MultiModalData PilBackend PilImageProcessingMixin PixtralImageProcessor PixtralProcessor PreTrainedTokenizer
-PreTrainedTokenizerBase PreTrainedTokenizerFast ProcessorMixin Qwen2_5_VLProcessor SizeDict
-TensorType TorchvisionBackend
-""".split()
+PLACEHOLDERS = [
+    "AddedToken",
+    "AutoFeatureExtractor",
+    "AutoImageProcessor",
+    "AutoModel",
+    "AutoModelForCausalLM",
+    "AutoProcessor",
+    "AutoTokenizer",
+    "BaseImageProcessor",
+    "BatchFeature",
+    "LlamaAttention",
+    "LlamaFlashAttention2",
+    "LlamaTokenizerFast",
+    "LlamaTokenizer",
+    "LogitsProcessor",
+    "MiniMaxM3VLProcessor",
+    "MistralCommonTokenizer",
+    "MultiModalData",
+    "PilBackend",
+    "PilImageProcessingMixin",
+    "PixtralImageProcessor",
+    "PixtralProcessor",
+    "PreTrainedTokenizer",
+    "PreTrainedTokenizerBase",
+    "PreTrainedTokenizerFast",
+    "ProcessorMixin",
+    "Qwen2_5_VLProcessor",
+    "SizeDict",
+    "TensorType",
+    "TorchvisionBackend",
+]
 
-FUNCTIONS = """
-is_flash_attn_2_available is_flash_attn_greater_or_equal is_flash_attn_greater_or_equal_2_10
-is_torch_fx_available get_json_schema
-""".split()
+FUNCTIONS = [
+    "is_flash_attn_2_available",
+    "is_flash_attn_greater_or_equal",
+    "is_flash_attn_greater_or_equal_2_10",
+    "is_torch_fx_available",
+    "get_json_schema",
+]
+
+FIELD_CLASSVAR = cast(Any, dataclasses)._FIELD_CLASSVAR
 
 BASE_NAMES = ("PretrainedConfig", "PreTrainedConfig")
 
@@ -98,9 +143,10 @@ def placeholders() -> dict[str, Any]:
     """What can be seen of the classes that SGLang only names."""
     found = {name: find_placeholder(name) for name in PLACEHOLDERS}
     found = {name: cls for name, cls in found.items() if cls is not None}
-    output = {}
+    output: dict[str, Any] = {}
     for name, cls in sorted(found.items()):
-        callables, values = [], []
+        callables: list[str] = []
+        values: list[str] = []
         for member in dir(cls):
             if not member.isidentifier():
                 continue
@@ -150,7 +196,8 @@ def generation() -> dict[str, Any]:
 def generation_in_config() -> dict[str, Any]:
     """The sampling settings that configurations hold (4.x) or drop (5.x)."""
     if NUMBERS < (5, 0):
-        return PretrainedConfig._get_global_generation_defaults()
+        defaults: dict[str, Any] = PretrainedConfig._get_global_generation_defaults()
+        return defaults
     from transformers import GenerationConfig
 
     return dict.fromkeys(GenerationConfig._get_default_generation_params())
@@ -162,7 +209,8 @@ def layer_limits() -> dict[str, Any]:
     attention = getattr(module, "ALLOWED_ATTN_LAYER_TYPES", None)
     every = list(
         getattr(module, "ALLOWED_LAYER_TYPES", None)
-        or getattr(module, "ALLOWED_ATTENTION_LAYER_TYPES", ())
+        or getattr(module, "ALLOWED_ATTENTION_LAYER_TYPES", None)
+        or ()
     )
     mlp = list(getattr(module, "ALLOWED_MLP_LAYER_TYPES", ()))
     checks: dict[str, Any] = {"layer_types": every}
@@ -263,9 +311,9 @@ def _validator_facts(field: Any) -> list[Any]:
 def _field_facts(cls: type) -> dict[str, Any]:
     output = {}
     table = cls.__dict__["__dataclass_fields__"]
-    for name in cls.__dict__.get("__annotations__", {}):
+    for name in inspect.get_annotations(cls):
         field = table[name]
-        if field._field_type is dataclasses._FIELD_CLASSVAR:
+        if field._field_type is FIELD_CLASSVAR:
             continue
         spec: dict[str, Any] = {"type": type_spec(field.type)}
         checks = _validator_facts(field)
@@ -316,7 +364,7 @@ def all_classes() -> dict[str, type]:
     return output
 
 
-def class_facts(cls: type, known: dict[str, type]) -> dict[str, Any]:
+def class_facts(cls: Any, known: dict[str, type]) -> dict[str, Any]:
     """What is recorded about one class.
 
     :raises Unrecognised: something about it is no known rule.
@@ -325,7 +373,7 @@ def class_facts(cls: type, known: dict[str, type]) -> dict[str, Any]:
     for base in cls.__bases__:
         if base.__name__ in BASE_NAMES:
             bases.append("PretrainedConfig")
-        elif known.get(base.__name__) is base:
+        elif base in known.values():
             bases.append(base.__name__)
         elif issubclass(PretrainedConfig, base):
             continue
@@ -335,7 +383,7 @@ def class_facts(cls: type, known: dict[str, type]) -> dict[str, Any]:
             raise Unrecognised(f"mixin {base.__name__}")
     fact: dict[str, Any] = {"module": cls.__module__, "bases": bases}
     attributes, members = {}, {}
-    own_fields = cls.__dict__.get("__annotations__", {}) if DATACLASSES else {}
+    own_fields = inspect.get_annotations(cls) if DATACLASSES else {}
     for name, value in cls.__dict__.items():
         if name in ("sub_configs", "__init__", "__post_init__", "validate", "__slots__"):
             continue
@@ -346,21 +394,27 @@ def class_facts(cls: type, known: dict[str, type]) -> dict[str, Any]:
             continue
         if name in own_fields and not _is_class_variable(cls, name):
             continue
-        if isinstance(value, property):
-            members[name] = _member(cls, name, value)
-        elif callable(value) or isinstance(value, classmethod | staticmethod):
+        if (
+            isinstance(value, property)
+            or callable(value)
+            or isinstance(value, classmethod | staticmethod)
+        ):
             members[name] = _member(cls, name, value)
         elif name not in ("_abc_impl",):
             attributes[name] = plain(value)
+    for name, spec in members.items():
+        decisive = name in DECISIVE or name.startswith("validate_")
+        if decisive and spec != "hand" and not isinstance(spec, list):
+            raise Unrecognised(f"member {name}")
     fact["attributes"] = attributes
     if members:
         fact["members"] = members
     if "sub_configs" in cls.__dict__ and not isinstance(cls.__dict__["sub_configs"], property):
         fact["sub_configs"] = {}
         for key, inner in cls.sub_configs.items():
-            if inner.__name__ != "AutoConfig" and known.get(inner.__name__) is not inner:
-                if inner is not PretrainedConfig:
-                    raise Unrecognised(f"sub-configuration {inner}")
+            general = inner.__name__ == "AutoConfig" or inner is PretrainedConfig
+            if not general and known.get(inner.__name__) is not inner:
+                raise Unrecognised(f"sub-configuration {inner}")
             fact["sub_configs"][key] = inner.__name__
     if DATACLASSES:
         _add_dataclass_facts(cls, fact)
@@ -369,12 +423,12 @@ def class_facts(cls: type, known: dict[str, type]) -> dict[str, Any]:
     return fact
 
 
-def _is_class_variable(cls: type, name: str) -> bool:
+def _is_class_variable(cls: Any, name: str) -> bool:
     field = cls.__dict__["__dataclass_fields__"].get(name)
-    return field is not None and field._field_type is dataclasses._FIELD_CLASSVAR
+    return field is not None and field._field_type is FIELD_CLASSVAR
 
 
-def _member(cls: type, name: str, value: Any) -> Any:
+def _member(cls: Any, name: str, value: Any) -> Any:
     if (cls.__name__, name) in MEMBERS:
         return "hand"
     try:
@@ -418,7 +472,8 @@ def _add_constructor_facts(cls: type, fact: dict[str, Any]) -> None:
 def _steps(cls: type, function: Any) -> list[Any]:
     if cls.__name__ in RULES:
         return [["hand", cls.__name__]]
-    return recognise_init(function, cls, RULES)
+    found: list[Any] = recognise_init(function, cls, RULES)
+    return found
 
 
 def main() -> None:

@@ -18,19 +18,27 @@ class ConfigMapping(OrderedDict[str, Any]):
         super().__init__()
         self._factory = factory
         self._mapping = names
+        self._doubtful = factory.release.doubtful_types
         self._extra_content: dict[str, Any] = {}
 
     def __getitem__(self, key: str) -> Any:
         if key in self._extra_content:
             return self._extra_content[key]
-        if key not in self._mapping:
+        if key not in self:
             raise KeyError(key)
         return self._factory.config_class(self._mapping[key])
 
     def __iter__(self) -> Any:
         return iter([*self._mapping, *self._extra_content])
 
+    @property
+    def own_names(self) -> dict[str, str]:
+        """The names of the release's own classes by model type."""
+        return dict(self._mapping)
+
     def __contains__(self, key: object) -> bool:
+        if key in self._doubtful and key not in self._extra_content:
+            raise NotModelled(f"transformers {self._factory.release.version}: model type {key}")
         return key in self._mapping or key in self._extra_content
 
     def keys(self) -> Any:

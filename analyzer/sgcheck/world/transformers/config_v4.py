@@ -74,7 +74,7 @@ class Configuration4(Configuration):
             self._make_labels(2 if num_labels is None else num_labels)
         else:
             self.id2label = {int(key): value for key, value in self.id2label.items()}
-        for name, default in release.fact("@release")["generation_in_config"].items():
+        for name, default in release.general("generation_in_config").items():
             setattr(self, name, kwargs.pop(name, default))
         self._name_or_path = str(kwargs.pop("name_or_path", ""))
         self._commit_hash = kwargs.pop("_commit_hash", None)

@@ -135,7 +135,7 @@ class Configuration5(RopeParameters, Configuration):
         )
 
     def _forget_generation_settings(self, kwargs: dict[str, Any]) -> None:
-        for name in self._release.fact("@release")["generation_in_config"]:
+        for name in self._release.general("generation_in_config"):
             kwargs.pop(name, None)
 
     def _set_rest(self, kwargs: dict[str, Any]) -> None:
@@ -306,7 +306,7 @@ class Configuration54(Configuration5):
             config.id2label = {int(key): value for key, value in config.id2label.items()}
 
     def _rename_old_layer_types(self) -> None:
-        names = self._release.fact("@release")["old_layer_types"]
+        names = self._release.general("old_layer_types")
         for key in ("layer_types", "mtp_layer_types"):
             found = getattr(self, key, None)
             if found is not None:
@@ -334,7 +334,7 @@ class Configuration54(Configuration5):
     def validate_layer_type(self) -> None:
         """Refuse layer types that the release does not know, or too many or few of them."""
         config: Any = self
-        limits = self._release.fact("@release")["layer_types"]
+        limits = self._release.general("layer_types")
         for key, allowed in limits.items():
             layers = getattr(self, key, None)
             if layers is None or not hasattr(self, "num_hidden_layers"):
@@ -463,5 +463,5 @@ def make_base(release: Release) -> type[Any]:
     names.update(_BASE_FIELDS)
     base = type("PreTrainedConfig", (frame,), names)
     base._root = base
-    strictness.make_strict(base, release, release.fact("@release").get("base_fields", {}))
+    strictness.make_strict(base, release, release.general("base_fields"))
     return base

@@ -12,7 +12,7 @@ from .release import Release
 from .steps import Run
 
 # Overriding one of these changes what every instance does; without a rule the class is unknown.
-_DECISIVE = (
+DECISIVE = (
     "__setattr__",
     "__getattribute__",
     "__getattr__",
@@ -106,7 +106,7 @@ class Factory:
                 names[member] = made
             elif isinstance(spec, list):
                 names[member] = self._member(member, spec)
-            elif member in _DECISIVE or member.startswith("validate_"):
+            elif member in DECISIVE or member.startswith("validate_"):
                 raise NotModelled(f"transformers.{name}.{member}")
             else:
                 names[member] = _unknown_member(name, member, settable=spec == "settable property")

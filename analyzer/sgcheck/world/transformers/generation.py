@@ -29,7 +29,7 @@ class Generation:
 
     def __init__(self, **kwargs: Any) -> None:
         release = self._release
-        facts = release.fact("@release")["generation"]
+        facts = release.general("generation")
         for name, default in facts["defaults"].items():
             value = default
             if name in facts["settable"]:
@@ -69,7 +69,7 @@ class Generation:
             raise ValueError("`assistant_ensemble_weight` must be between 0.0 and 1.0")
         if config.pad_token_id is not None:
             config.pad_token_id < 0  # noqa: B015
-        kinds = release.fact("@release")["generation"]["cache_kinds"]
+        kinds = release.general("generation")["cache_kinds"]
         if config.cache_implementation is not None and config.cache_implementation not in kinds:
             raise ValueError(f"Invalid `cache_implementation` ({config.cache_implementation}).")
         if config.compile_config is not None:

@@ -59,27 +59,27 @@ class Library:
     def __init__(self, release: Release) -> None:
         self.release = release
         self.factory = Factory(release)
-        general = release.fact("@release")
-        self.mapping = auto.ConfigMapping(self.factory, dict(general["config_names"]))
+        self.mapping = auto.ConfigMapping(self.factory, release.general("config_names"))
         self.auto_config = auto.make_auto_config(self.factory, self.mapping)
         self.factory.auto_config = self.auto_config
         self.factory.mapping = self.mapping.__getitem__
         self.generation = generation.make_class(release)
-        self._general = general
         self._placeholders: dict[str, type[Any]] = {}
 
     def modules(self) -> dict[str, Names | None]:
         """Names by module; None for a module that the release does not have."""
         common = self._common()
         placeholders: dict[str, Callable[[], object]] = {
-            name: partial(self._placeholder, name) for name in self._general["placeholders"]
+            name: partial(self._placeholder, name) for name in self.release.general("placeholders")
         }
-        placeholders |= {name: partial(_refused, name) for name in self._general["functions"]}
+        placeholders |= {
+            name: partial(_refused, name) for name in self.release.general("functions")
+        }
         classes = {
             name: partial(self.factory.config_class, name) for name in self.release.class_names()
         }
         output: dict[str, Names | None] = {}
-        for module, names in self._general["modules"].items():
+        for module, names in self._listed().items():
             if names is None:
                 output[module] = None
                 continue
@@ -91,6 +91,19 @@ class Library:
             output[module] = Names(makers, present | makers.keys())
         return output
 
+    def _listed(self) -> dict[str, str | None]:
+        """All names of each module: what every neighbouring release has."""
+        first, *others = (source.release["modules"] for source in self.release.sources)
+        output: dict[str, str | None] = {}
+        for module, names in first.items():
+            rest = [other.get(module) for other in others]
+            if names is not None and None not in rest:
+                common = set(names.split()).intersection(*(other.split() for other in rest))
+                output[module] = " ".join(sorted(common))
+            elif names is None and not any(rest):
+                output[module] = None
+        return output
+
     def _common(self) -> dict[str, Callable[[], object]]:
         """Names that mean the same in whatever module they are found."""
         return {
@@ -99,7 +112,7 @@ class Library:
             "AutoConfig": lambda: self.auto_config,
             "GenerationConfig": lambda: self.generation,
             "CONFIG_MAPPING": lambda: self.mapping,
-            "CONFIG_MAPPING_NAMES": lambda: dict(self.mapping._mapping),
+            "CONFIG_MAPPING_NAMES": lambda: dict(self.mapping.own_names),
             "MODEL_FOR_CAUSAL_LM_MAPPING_NAMES": self._causal_names,
             "TOKENIZER_MAPPING": lambda: self._registry("tokenizer"),
             "AutoProcessor": lambda: self._registering("AutoProcessor", "processor"),
@@ -132,12 +145,12 @@ class Library:
         return SimpleNamespace(get_logger=self.release.get_logger)
 
     def _causal_names(self) -> object:
-        return dict(self._general["causal_lm_names"])
+        return dict(self.release.general("causal_lm_names"))
 
     def _registry(self, kind: str) -> Registry:
-        taken = set(self._general["registered"][kind])
+        taken = set(self.release.general("registered")[kind])
         classes = {
-            name for model_type, name in self.mapping._mapping.items() if model_type in taken
+            name for model_type, name in self.mapping.own_names.items() if model_type in taken
         }
         return Registry(self.release, classes)
 
@@ -154,7 +167,7 @@ class Library:
     def _placeholder(self, name: str) -> type[Any]:
         made = self._placeholders.get(name)
         if made is None:
-            spec = self._general["placeholders"][name]
+            spec = self.release.general("placeholders")[name]
             if "same_as" in spec:
                 return self._placeholder(spec["same_as"])
             bases = tuple(self._placeholder(base) for base in spec["bases"])

@@ -78,6 +78,39 @@ class Release:
             raise NotModelled(f"transformers {self.version}: {key}")
         return entry
 
+    def general(self, key: str) -> Any:
+        """What holds for the whole release: one entry of ``@release``.
+
+        Model types are a dictionary of those that every neighbouring release has with the same
+        class; `doubtful_types` has the others.
+
+        :raises NotModelled: the neighbouring releases differ.
+        """
+        answers: list[Any] = [source.release.get(key) for source in self._sources]
+        first, others = answers[0], answers[1:]
+        if others and key == "config_names":
+            return {name: value for name, value in first.items() if name not in self.doubtful_types}
+        if others and key == "placeholders":
+            return {
+                name: spec
+                for name, spec in first.items()
+                if all(other.get(name) == spec for other in others)
+            }
+        if any(other != first for other in others):
+            raise NotModelled(f"transformers {self.version}: {key}")
+        return first
+
+    @property
+    def doubtful_types(self) -> set[str]:
+        """Model types that one neighbouring release has and another has not or names otherwise."""
+        first, *others = (source.release["config_names"] for source in self._sources)
+        return {
+            name
+            for other in others
+            for name in {*first, *other}
+            if first.get(name) != other.get(name)
+        }
+
     def knows(self, key: str) -> bool:
         """Whether `fact` would answer."""
         try:

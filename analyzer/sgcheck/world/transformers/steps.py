@@ -286,7 +286,7 @@ def layer_check(
     run: Run, layers: Value, *count: Value, key: str = "layer_types_of_function"
 ) -> None:
     """Refuse unknown layer types and, if a count is given, too many or few of them."""
-    allowed = run.release.fact("@release")[key]
+    allowed = run.release.general(key)
     found = run.value(layers)
     if not all(kind in allowed for kind in found):
         raise ValueError(f"The `layer_types` entries must be in {tuple(allowed)}")

@@ -47,7 +47,7 @@ def _draft_layers(run: Run) -> None:
     if config.mtp_layers_block_type is None:
         config.mtp_layers_block_type = _default_draft(run)
     else:
-        names = run.release.fact("@release")["old_layer_types"]
+        names = run.release.general("old_layer_types")
         layers = config.mtp_layers_block_type
         config.mtp_layers_block_type = [names.get(kind, kind) for kind in layers]
 
