@@ -305,6 +305,10 @@ class SymbolicOperations(Operations):
             if self.excludes(left, right):
                 return FALSE
             return self.flag(f"{left.label} == {self.show(right)}", left.reason)
+        if isinstance(left, Fact):
+            verdict = left.sg_equal(self, right)
+            if verdict is not None:
+                return verdict
         if is_scalar(right):
             variable = space.variable(left.label, None, _unanswerable(left.reason), "value")
             if variable.domain is None:
@@ -543,6 +547,9 @@ class SymbolicOperations(Operations):
             return self.split(lambda: guards.method(self.pick(value), name, *args, **kwargs))
         if isinstance(value, Fact):
             return value.sg_method(self, name, args, kwargs)
+        lower = name in ("lower", "strip") and not args
+        if lower and isinstance(value, Symbol) and "named" in value.variable.extra:
+            return value
         if (
             isinstance(value, Symbol)
             and name in ("startswith", "endswith")

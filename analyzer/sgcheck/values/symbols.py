@@ -108,6 +108,10 @@ class Fact(Unknown):
         """The condition under which `key in self`."""
         raise NotImplementedError
 
+    def sg_equal(self, ops: Any, other: Any) -> Condition | None:
+        """The condition under which it equals a known value; None: by the fact's name."""
+        return None
+
     def sg_identical(self, ops: Any, other: Any) -> Condition | None:
         """The condition under which `self is other`; None where that is a question of its own."""
         return None

@@ -51,6 +51,25 @@ _CLASS_NAME_ENDS = ("ForCausalLM", "ForConditionalGeneration", "LMHeadModel", "M
                     "ForRewardModel", "ForCausalLMNextN", "ForCausalLMEagle", "ForCausalLMEagle3", "Eagle3")  # fmt: skip
 
 
+# Values that SGLang and checkpoints use; any other is possible as well. They are lower case.
+_METHODS = ("fp8", "blockwise_int8", "modelopt", "modelopt_fp8", "modelopt_fp4", "modelopt_mixed", "w8a8_int8", "w8a8_fp8",
+            "awq", "awq_marlin", "gptq", "gptq_marlin", "moe_wna16", "compressed-tensors", "compressed_tensors", "qoq",
+            "w4afp8", "petit_nvfp4", "fbgemm_fp8", "mxfp4", "mxfp8", "auto-round", "bitsandbytes", "gguf", "quark",
+            "quark_int4fp8_moe", "modelslim", "quantization_mixed", "nvfp4", "marlin", "exl2", "hqq")  # fmt: skip
+_ALGORITHMS = ("FP8", "NVFP4", "MIXED_PRECISION", "W4A16_AWQ", "W4A8_AWQ", "W8A8_SQ_PER_CHANNEL", "FP8_PB_WO", "MXFP4", "MXFP8", "NVFP4_AWQ")
+# Parts whose form is fixed: (label, key) -> named values of a text.
+_TEXTS: dict[tuple[str, str], tuple[str, ...]] = {
+    ("quantization_config", "quant_method"): _METHODS,
+    ("quantization_config", "quant_algo"): _ALGORITHMS,
+    ("quantization", "quant_algo"): _ALGORITHMS,
+}
+_CERTAIN = {("quantization_config", "quant_method"), ("hf_quant_config", "quantization"), ("quantization", "quant_algo")}
+_OBJECTS = {"quantization_config", "hf_quant_config", "quantization"}
+_NEVER = {("model", "compression_config"), ("quantization_config", "quantization")}
+POSSIBLE_FILES = ("hf_quant_config.json", "generation_config.json", "tokenizer_config.json", "preprocessor_config.json")
+"""Files besides `config.json` that an ordinary checkpoint may have and that decide something."""
+
+
 class _Absent:
     """The value of an attribute that a configuration does not have."""
 
@@ -79,10 +98,19 @@ class JsonFact(Fact):
         object.__setattr__(self, "changed", FactDict())
         object.__setattr__(self, "known", {})
 
-    def _child(self, name: Any) -> Any:
+    def _place(self, name: Any) -> tuple[str, str]:
+        return self.label.rpartition(".")[2], str(name)
+
+    def _child(self, ops: Any, name: Any) -> Any:
         known: dict[Any, Any] = object.__getattribute__(self, "known")
         if name not in known:
-            known[name] = JsonFact(f"{self.label}.{name}")
+            texts = _TEXTS.get(self._place(name))
+            if texts is None:
+                known[name] = JsonFact(f"{self.label}.{name}")
+            else:
+                variable = ops.space.variable(f"{self.label}.{name}", None, None, "value")
+                variable.extra["named"] = texts
+                known[name] = Symbol(variable, UNKNOWN, (str,))
         return known[name]
 
     def _changed(self) -> dict[str, Any]:
@@ -111,11 +139,16 @@ class JsonFact(Fact):
         if name in _PARTS:
             # Parts of a configuration have no such parts themselves.
             return FALSE
+        place = self._place(name)
+        if place in _CERTAIN or place in _NEVER:
+            return TRUE if place in _CERTAIN else FALSE
         variable = ops.space.variable(f"{self.label}.{name}", None, None, "value")
         condition: Condition = ops.space.negate(ops.space.among(variable, [ABSENT]))
         return condition
 
     def sg_truth(self, ops: Any) -> Condition:
+        if self.label.rpartition(".")[2] in _OBJECTS:
+            return TRUE
         variable = ops.space.variable(self.label, None, None, "value")
         condition: Condition = ops.space.negate(ops.space.among(variable, (*FALSY, ABSENT)))
         return condition
@@ -131,12 +164,14 @@ class JsonFact(Fact):
         return value
 
     def _own(self, ops: Any, name: str) -> Any:
-        return self._child(name)
+        return self._child(ops, name)
 
     def sg_read(self, ops: Any, name: str) -> Any:
         return self.sg_value(ops, name)
 
     def sg_getattr(self, ops: Any, name: str, *default: Any) -> Any:
+        if default == (None,) and self._reads_as_none(name):
+            return self.sg_value(ops, name)
         there = self.sg_has(ops, name)
         if default:
             return ops.choice(
@@ -146,6 +181,15 @@ class JsonFact(Fact):
         if there is FALSE:
             raise AttributeError(f"the model's configuration has no attribute {name!r}")
         return self.sg_value(ops, name)
+
+    def _reads_as_none(self, name: str) -> bool:
+        """Whether an absent key may be told by the value None of its fact."""
+        place = self._place(name)
+        special = place in _CERTAIN or place in _NEVER or place in _TEXTS or place[1] in _OBJECTS
+        return not special and name not in _PARTS and name not in self._changed() and not self._is_standard(name)
+
+    def _is_standard(self, name: str) -> bool:
+        return False
 
     def sg_set(self, ops: Any, name: str, value: Any) -> None:
         if R.journal is not None:
@@ -161,12 +205,30 @@ class JsonFact(Fact):
             return Unknown(UNKNOWN, f"{self.label}[{ops.show(key)}]")
         if isinstance(key, str):
             return self.sg_value(ops, key)
-        return self._child(key)
+        return self._child(ops, key)
 
     def sg_contains(self, ops: Any, key: Any) -> Condition:
         if isinstance(key, str):
             return self.sg_has(ops, key)
         condition: Condition = ops.flag(f"{ops.show(key)} in {self.label}", UNKNOWN)
+        return condition
+
+    def sg_isinstance(self, ops: Any, classes: tuple[Any, ...]) -> Any:
+        if self.label.rpartition(".")[2] in _OBJECTS:
+            return any(isinstance(c, type) and issubclass(dict, c) for c in classes)
+        return NotImplemented
+
+    def sg_identical(self, ops: Any, other: Any) -> Condition | None:
+        if self.label.rpartition(".")[2] in _OBJECTS:
+            return TRUE if other is self else FALSE
+        return self.sg_equal(ops, other)
+
+    def sg_equal(self, ops: Any, other: Any) -> Condition | None:
+        if other is not None:
+            return None
+        # `get(key)` gives the fact itself: an absent key reads as None.
+        variable = ops.space.variable(self.label, None, None, "value")
+        condition: Condition = ops.space.among(variable, (None, ABSENT))
         return condition
 
     def sg_method(self, ops: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -226,6 +288,12 @@ class ConfigFact(JsonFact):
 
     def sg_truth(self, ops: Any) -> Condition:
         return TRUE
+
+    def sg_identical(self, ops: Any, other: Any) -> Condition | None:
+        return TRUE if other is self else FALSE
+
+    def _is_standard(self, name: str) -> bool:
+        return name in _STANDARD or name in ("architectures", "torch_dtype", "dtype", "items", "keys", "__dict__")
 
     def _own(self, ops: Any, name: str) -> Any:
         if name == "__dict__":
@@ -335,6 +403,9 @@ class UnknownModels:
             return True
         if name == "config.json":
             return True
+        if name not in POSSIBLE_FILES:
+            # The extra files of unusual checkpoints are taken to be absent.
+            return False
         return ASK[-1].question(f"{label} has the file {name}", UNKNOWN)
 
     def content(self, path: str) -> Any:
