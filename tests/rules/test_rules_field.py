@@ -1,0 +1,57 @@
+"""Launches from public reports: silence on those that work, a word on those that do not."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rule_examples import releases
+
+from sgcheck.findings.checking import Checker
+from sgcheck.findings.model import Finding
+from sgcheck.findings.settle import Wish
+from sgcheck.scan import read_launches
+from sgcheck_rules.registry import rules
+
+FILE = Path(__file__).parents[2] / "fixtures" / "field" / "launches.jsonl"
+REPORTS: list[dict[str, Any]] = [json.loads(line) for line in FILE.read_text().splitlines()]
+WORKS = [report for report in REPORTS if report["works"]]
+FAILS = [report for report in REPORTS if not report["works"]]
+
+
+@cache
+def _findings(number: int) -> tuple[Finding, ...]:
+    report = REPORTS[number]
+    words = [f"{name}={shlex.quote(value)}" for name, value in report["env"].items()]
+    words += ["python3 -m sglang.launch_server", *map(shlex.quote, report["argv"])]
+    (launch,) = read_launches(" ".join(words) + "\n", f"{report['id']}.sh").launches
+    wish = Wish(sglang=report["sglang"], gpu=report["gpu"])
+    (checked,) = Checker(rules(), releases(), lambda _: (("option", wish),)).check([launch])
+    return checked.findings
+
+
+def _of(report: dict[str, Any]) -> tuple[Finding, ...]:
+    return _findings(REPORTS.index(report))
+
+
+@pytest.mark.release
+@pytest.mark.parametrize("report", WORKS, ids=lambda report: report["id"])
+def test_a_launch_that_works_has_no_error_and_no_known_bad_kernel(report: dict[str, Any]) -> None:
+    found = [f for f in _of(report) if f.severity == "error" or f.rule == "kernel-known-bad"]
+    assert [f.message for f in found] == []
+
+
+@pytest.mark.release
+@pytest.mark.parametrize("report", FAILS, ids=lambda report: report["id"])
+def test_a_launch_that_fails_is_spoken_of(report: dict[str, Any]) -> None:
+    assert report["rule"] in [f.rule for f in _of(report) if f.severity != "note"]
+
+
+def test_the_reports_are_many_and_have_sources() -> None:
+    assert len(WORKS) >= 20
+    assert all(report["source"].startswith("https://") for report in REPORTS)
+    assert len({report["id"] for report in REPORTS}) == len(REPORTS)
