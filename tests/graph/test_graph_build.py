@@ -225,3 +225,14 @@ def test_calls_in_a_circle_end() -> None:
     )
     graph = graph_of(IN_PLACE_FILES | {"sglang/srt/npu.py": text})
     assert [d["line"] for d in writes(graph, "dtype")] == [4]
+
+
+def test_a_helper_that_logs_is_followed() -> None:
+    text = IN_PLACE_FILES["sglang/srt/npu.py"].replace(
+        "def set_npu_defaults(args):\n",
+        "def print_deprecated_warning(text):\n    logger.warning(text)\n\n\n"
+        'def set_npu_defaults(args):\n    print_deprecated_warning("old")\n',
+    )
+    graph = graph_of(IN_PLACE_FILES | {"sglang/srt/npu.py": text})
+    logs = [(d["function"], d["line"]) for _, d in rules_of_graph(graph) if d["rule"] == "log"]
+    assert logs == [("print_deprecated_warning", 2), ("set_npu_defaults", 6)]

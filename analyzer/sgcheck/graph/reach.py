@@ -215,6 +215,11 @@ class Reach:
                 yield from self._called(reached, rule)
             elif rule.kind in ("local", "return", "declare"):
                 yield from self._mentioned(reached, rule)
+            elif rule.kind == "log":
+                # A helper of the tree that logs (`print_warning(…)`) is read as a log line.
+                target = self._definition(reached.place, rule.receiver or rule.form)
+                if target is not None and target.kind == "function":
+                    yield CallSite(reached.place, target.place, rule, "call")
             yield from self._properties(reached, rule)
 
     def _called(self, reached: Reached, rule: Rule) -> Iterator[CallSite]:
