@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from small_trees import answer
+from small_trees import answer, resolve
 
 _NVML = """
 try:
@@ -49,3 +49,20 @@ def test_number_formats_need_the_kernel_package() -> None:
         self.answer = str(error)
     """
     assert answer(body, packages={"sgl-kernel": False}) == "No module named 'sgl_kernel'"
+
+
+def test_classes_of_torch_have_members_that_are_not_known() -> None:
+    head = """
+    from abc import ABC
+    from torch.distributed import ReduceOp
+
+    class Own(torch.nn.Module, ABC):
+        size = 3
+    """
+    body = "self.answer = [hasattr(Own, 'size'), hasattr(Own, 'other')]"
+    assert answer(body, head) == [True, False]
+    result = resolve("self.answer = ReduceOp.SUM", head)
+    assert result.outcome.status == "ok"
+    reason = result.fields["answer"].reason
+    assert reason is not None
+    assert reason.code == "not-modelled(torch.ReduceOp.SUM)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from sgcheck.world.facade import Facade, ForeignObject, not_modelled
+from sgcheck.world.facade import Facade, ForeignObject, UnmodelledMeta, not_modelled
 from sgcheck.world.target import TargetSpec
 
 _DTYPES = {
@@ -93,17 +93,30 @@ class Version(str):
     __slots__ = ()
 
 
-def _placeholder(name: str) -> type:
-    """A class that the tree may subclass or name in a type test; nothing here is an instance of it."""
+class _PlaceholderMeta(UnmodelledMeta):
+    """What a class of torch has besides its name is not known; the tree's own subclasses are."""
+
+    def __getattr__(cls, name: str) -> Any:
+        if name.startswith("_") or "_placeholder" not in cls.__dict__:
+            raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
+        return not_modelled(f"torch.{cls.__name__}.{name}")
+
+
+def _placeholder(name: str, kind: type[type] = _PlaceholderMeta) -> type:
+    """A class that the tree may subclass or name in a type test; nothing here is an instance of it.
+
+    `kind` is `type` for classes that the tree's own inherit together with others.
+    """
 
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         return None
 
-    return type(
+    return kind(
         name,
         (),
         {
             "__module__": "torch",
+            "_placeholder": True,
             "__init__": init,
             "__init_subclass__": classmethod(lambda cls, **k: None),
         },
@@ -271,7 +284,7 @@ def build(target: TargetSpec, version: str) -> dict[str, Facade]:
         },
     )
     nn_init = Facade("torch.nn.init", {})
-    module = _placeholder("Module")
+    module = _placeholder("Module", type)
     nn = Facade(
         "torch.nn",
         {"Module": module, "ModuleList": _placeholder("ModuleList"), "Parameter": parameter.Parameter, "functional": nn_functional,
