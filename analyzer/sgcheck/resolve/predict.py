@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import gc
 import re
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sgcheck.errors import NothingToAnalyse
 from sgcheck.interp.explore import Explorer, Loss
@@ -30,6 +31,9 @@ from sgcheck.syntax.cache import CodeCache
 from sgcheck.syntax.conditions import Conditions
 from sgcheck.values.condition import TRUE, Space
 from sgcheck.values.signals import EngineSignal
+
+if TYPE_CHECKING:
+    from sgcheck.resolve.why import WhyReport
 
 __all__ = ["Launch", "Predictor"]
 
@@ -104,6 +108,37 @@ class Predictor:
                 failure = failure_of(error)
                 text = f"{failure.type}: {failure.message}"
                 return Reason("tree-not-importable", failure.file, failure.line, text)
+
+    def why(self, launch: Launch, field: str) -> WhyReport:
+        """The prediction and every place that can write one field (see `resolve.why`)."""
+        from sgcheck.resolve.why import why
+
+        return why(self, launch, field)
+
+    def watched(self, launch: Launch, watcher: Callable[[Trace], Any]) -> Any:
+        """Run a launch once more with a tracer on its lines; returns what `watcher` made."""
+        machine = self._machine(launch)
+        module = self._entry(machine)
+        if isinstance(module, Reason):
+            return None
+        recorder = Trace(frozenset(record_fields(module.ServerArgs)))
+        watch = watcher(recorder)
+        argv = launch_argv(launch)
+        interpreter, world = machine.interpreter, machine.world
+        with (
+            interpreter.running(OpaqueOperations(), seconds=SECONDS, steps=STEPS),
+            interpreter.session(),
+        ):
+            world.enter(launch, machine.env_for(launch), argv)
+            before = sys.gettrace()
+            sys.settrace(watch.on_call)
+            try:
+                run_launch(module, argv, recorder)
+            finally:
+                sys.settrace(before)
+            # The session takes its changes back: the events are needed afterwards.
+            recorder.events = list(recorder.events)
+        return watch
 
     def _known(
         self,
