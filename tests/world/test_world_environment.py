@@ -116,3 +116,11 @@ def test_a_launch_that_fails_keeps_what_it_logged_and_set() -> None:
     assert result.outcome.status == "startup_error"
     assert [(line.level, line.message) for line in result.log] == [("WARNING", "about to fail")]
     assert dict(result.env_after) == {"SET": "1"}
+
+
+def test_what_an_import_logs_belongs_to_no_launch() -> None:
+    files = {"srt/loud.py": "import logging\nlogging.getLogger(__name__).warning('registered')\n"}
+    body = "import sglang.srt.loud\nlogger.warning('resolved')"
+    predictor = Predictor(tree_of(body, files=files))
+    results = launches(predictor, {}, {})
+    assert [[line.message for line in r.log] for r in results] == [["resolved"], ["resolved"]]

@@ -114,6 +114,9 @@ class Files:
     def listdir(self, path: Any) -> list[str]:
         """Names below a folder, sorted. Raises FileNotFoundError or NotADirectoryError."""
         base = self.absolute(path)
+        inside = self._in_tree(path)
+        if inside is not None:
+            return sorted(self.tree.listdir(inside))
         if self._unknown(path) is not None:
             raise Escape(Reason("model-unknown", detail="the files of the model's folder"))
         if base not in self.folders:

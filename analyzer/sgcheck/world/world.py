@@ -19,6 +19,7 @@ from sgcheck.world.stdlib import (
     functools_,
     language,
     logging_,
+    pkgutil_,
     pure,
     system,
 )
@@ -53,7 +54,7 @@ class World:
         self.packages = packages
         self.files = Files()
         self.environ = Environ(dict(env))
-        self.log = logging_.Log()
+        self.log = logging_.Log(lambda: self.environ.importing)
         self.argv = ["sglang.launch_server"]
         self.transformers_version = ""
         self._torch_version = torch_version
@@ -80,6 +81,7 @@ class World:
             "functools": functools_.build(),
             "dataclasses": dataclasses_.build(),
             "argparse": argparse_.build(),
+            "pkgutil": pkgutil_.build(load, self.files),
             "os": system.build_os(self.environ, self.files, path_modules["os.path"]),
             "sys": system.build_sys(loaded, self.argv, lambda code: None),
             "subprocess": system.build_subprocess(self._run_command),

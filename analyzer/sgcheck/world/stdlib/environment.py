@@ -56,6 +56,11 @@ class Environ(MutableMapping[str, str]):
             self._importing, self._past = before
 
     @property
+    def importing(self) -> bool:
+        """Whether the body of a module runs."""
+        return self._importing
+
+    @property
     def bodies_are_past(self) -> bool:
         """Whether what runs now belongs before the launch: the first imports, and what they name."""
         return not self._launched or (self._importing and self._past)

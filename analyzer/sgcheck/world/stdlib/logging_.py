@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
@@ -46,12 +47,15 @@ class Record:
 
 
 class Log:
-    """What one launch logged."""
+    """What one launch logged. What is logged while `silent` answers True belongs to no launch."""
 
-    def __init__(self) -> None:
+    def __init__(self, silent: Callable[[], bool] = lambda: False) -> None:
         self.records: list[Record] = JoinedList()
+        self._silent = silent
 
     def add(self, level: int | str, message: Any, args: tuple[Any, ...], frame: FrameType) -> None:
+        if self._silent():
+            return
         name = level if isinstance(level, str) else logging.getLevelName(level)
         if R.journal is not None:
             R.journal.container(self.records)
