@@ -79,12 +79,17 @@ class CaseWorker:
         return Answer(dump_line(document), level_of(resolution.outcome.status), absent=absent)
 
     def _launch(self, case: Mapping[str, Any]) -> Launch:
-        from sgcheck.resolve.launch import Launch
+        from sgcheck.resolve.launch import Launch, main_model_path, named_files, named_folders
         from sgcheck.world.target import target_from_case
 
+        argv = tuple(case["argv"])
         model = self._load_model(case.get("model_dir"))
-        env = case.get("env") or {}
-        return Launch(tuple(case["argv"]), env, target_from_case(case), model)
+        folders = named_folders(argv, self._settings.root)
+        if not model.known:
+            # A case without model facts says that the model is unknown, whatever its path.
+            folders.pop(main_model_path(argv) or "", None)
+        target = target_from_case(case)
+        return Launch(argv, case.get("env") or {}, target, model, folders, named_files(argv))
 
     def _load_model_from_disk(self, name: str | None) -> ModelFacts:
         from sgcheck.world.model_facts import load_model

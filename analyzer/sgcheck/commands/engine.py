@@ -10,9 +10,12 @@ from sgcheck.commands.options import LaunchChoice, SourceChoice
 from sgcheck.commands.output import note
 
 if TYPE_CHECKING:
+    from sgcheck.resolve.launch import Launch
     from sgcheck.resolve.predict import Predictor
     from sgcheck.resolve.resolution import Resolution
+    from sgcheck.resolve.why import WhyReport
     from sgcheck.source import Tree
+    from sgcheck.world.model_facts import ModelFacts
 
 KEPT_PREDICTORS = 4
 
@@ -49,7 +52,6 @@ def predict_with(choice: LaunchChoice, *, trace: bool = True) -> tuple[Predictor
 
     The model is read first: a slip there must not cost a fetch.
     """
-    from sgcheck.resolve.launch import Launch
     from sgcheck.world.model_facts import load_model
 
     model = load_model(choice.model)
@@ -57,8 +59,34 @@ def predict_with(choice: LaunchChoice, *, trace: bool = True) -> tuple[Predictor
     for text in dict.fromkeys((*texts, *model.notes)):
         note(text)
     predictor = open_predictor(choice.source, choice.packages)
-    return predictor, [
-        predictor.check(Launch(choice.argv, dict(choice.env), target, model), trace=trace)
+    launches = make_launches(choice, model)
+    return predictor, [predictor.check(launch, trace=trace) for launch in launches]
+
+
+def explain(choice: LaunchChoice, field: str) -> list[WhyReport]:
+    """The prediction and the write sites of one field, per target."""
+    from sgcheck.world.model_facts import load_model
+
+    model = load_model(choice.model)
+    predictor = open_predictor(choice.source, choice.packages)
+    return [predictor.why(launch, field) for launch in make_launches(choice, model)]
+
+
+def make_launches(choice: LaunchChoice, model: ModelFacts) -> list[Launch]:
+    """One launch per target, with the folders and files that its arguments name.
+
+    Without `--model`, a model path among SGLang's own flags is used where it is a folder on disk or
+    the name of a bundled profile.
+    """
+    from sgcheck.resolve.launch import Launch, main_model_path, named_files, named_folders
+
+    folders = named_folders(choice.argv)
+    path = main_model_path(choice.argv)
+    if not model.known and path is not None and path in folders:
+        model = folders[path]
+    files = named_files(choice.argv)
+    return [
+        Launch(choice.argv, dict(choice.env), target, model, folders, files)
         for target in choice.targets
     ]
 

@@ -13,7 +13,7 @@ from sgcheck.commands.levels import EXIT_FINDINGS, EXIT_OK
 from sgcheck.commands.output import stdout_terminal, write, write_json
 from sgcheck.errors import UsageError
 from sgcheck.report.document import Selection, check_document, dump_pretty
-from sgcheck.report.why import render_why
+from sgcheck.report.why import render_why, sites_document
 
 
 @click.command(
@@ -43,13 +43,17 @@ def why(ctx: click.Context, /, field: str, **params: Any) -> int:
     if len(names) != 1:
         raise UsageError(f"'{field}' is no field: name one, such as moe_runner_backend")
     choice = options.choose_launch(ctx, config)
-    results = engine.predict(choice)
+    reports = engine.explain(choice, names[0])
+    results = [report.resolution for report in reports]
     check_names(names, results)
     if params["output_format"] == "json":
         selection = Selection(frozenset(names))
-        documents = [check_document(result, selection) for result in results]
+        documents = [
+            {**check_document(report.resolution, selection), "sites": sites_document(report)}
+            for report in reports
+        ]
         write_json(dump_pretty(documents[0] if len(documents) == 1 else list(documents)))
     else:
         terminal = stdout_terminal(params["color"])
-        write("\n".join(render_why(r, names[0], terminal, params["verbose"]) for r in results))
+        write("\n".join(render_why(r, terminal, params["verbose"]) for r in reports))
     return EXIT_OK if all(names[0] in result.fields for result in results) else EXIT_FINDINGS

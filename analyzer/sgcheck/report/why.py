@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from typing import Any
+
 from sgcheck.report.answers import DIM, OPEN, VALUE
 from sgcheck.report.layout import Page, Span
 from sgcheck.report.terminal import Terminal
 from sgcheck.report.text import error_summary, verdict_spans
 from sgcheck.report.wording import clean, condition_text, place, reason_text, value_text, when_text
-from sgcheck.resolve.resolution import Because, FieldAnswer, Resolution
+from sgcheck.resolve.resolution import Because, FieldAnswer
+from sgcheck.resolve.why import Site, WhyReport
 
 KINDS = {
     "default": "the default",
@@ -18,10 +22,14 @@ KINDS = {
 }
 
 
-def render_why(
-    resolution: Resolution, field: str, terminal: Terminal, verbose: bool = False
-) -> str:
-    """The chain of `field`, or why there is none because the launch ends before."""
+def sites_document(report: WhyReport) -> list[dict[str, Any]]:
+    """The write sites as JSON (documented in docs/json.md)."""
+    return [asdict(site) for site in report.sites]
+
+
+def render_why(report: WhyReport, terminal: Terminal, verbose: bool = False) -> str:
+    """The chain of a field and the places that did not write it, or why there is no chain."""
+    resolution, field = report.resolution, report.field
     page = Page(terminal)
     answer = resolution.fields.get(field)
     arch, version = clean(resolution.target.arch), clean(resolution.sglang.version)
@@ -37,7 +45,33 @@ def render_why(
         page.line(Span("none recorded", DIM), indent=2)
     for number, step in enumerate(answer.because, 1):
         _step(page, number, step, verbose)
+    quiet = [site for site in report.sites if not site.fired]
+    if quiet:
+        page.heading("did not fire")
+    for site in quiet:
+        _site(page, site, verbose)
     return page.text()
+
+
+def _site(page: Page, site: Site, verbose: bool) -> None:
+    """A place that could write the field and did not, with the guard that kept it quiet."""
+    page.line("  ", Span(clean(site.value or "(no value)")[:60], DIM))
+    page.place(place(site.file, site.line), 5, site.url)
+    page.place(clean(site.function), 5, lead="in ")
+    seen = site.stopped_at
+    if not site.reached:
+        page.paragraph("its function does not run on this launch", DIM, indent=5)
+    elif seen is None:
+        page.paragraph("its function runs and leaves before it", DIM, indent=5)
+    else:
+        lead, columns = Span("not", DIM), [5, 5 + len("because ")]
+        page.row([lead, Span(condition_text(seen.text, verbose))], columns)
+        for name, value in seen.values:
+            page.paragraph(f"{name} is {value_text(value)} there", DIM, indent=13)
+        for later in seen.later:
+            text = f"order: {later.field} becomes {value_text(later.becomes)} only later, at"
+            page.paragraph(text, ("yellow",), indent=13)
+            page.place(place(later.file, later.line), 13, lead="")
 
 
 def _value(page: Page, answer: FieldAnswer, verbose: bool) -> None:

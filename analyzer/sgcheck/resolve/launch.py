@@ -78,3 +78,15 @@ def named_files(argv: Sequence[str], flags: Sequence[str] = ("--config",)) -> di
             )
         found[text] = data
     return found
+
+
+MODEL_FLAGS = ("--model-path", "--model")
+
+
+def main_model_path(argv: Sequence[str]) -> str | None:
+    """The text that `--model-path` (or `--model`) gives, if any."""
+    for index, word in enumerate(argv):
+        name, given, value = word.partition("=")
+        if name in MODEL_FLAGS:
+            return value if given else argv[index + 1] if index + 1 < len(argv) else None
+    return None
