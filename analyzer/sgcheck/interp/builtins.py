@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import builtins
+import inspect
 import sys
 from collections.abc import Callable
-from types import FrameType, ModuleType
+from types import FrameType, FunctionType, MethodType
 from typing import Any
 
-from sgcheck.interp import guards, natives
+from sgcheck.interp import access, constructors, guards, natives
+from sgcheck.interp.access import MARK, Namespace
 from sgcheck.interp.runtime import RUNTIME as R
 from sgcheck.resolve.resolution import Reason
-from sgcheck.syntax.names import guard
-from sgcheck.values.signals import Escape, Refused
+from sgcheck.syntax.names import is_reserved
+from sgcheck.values.signals import Refused
 from sgcheck.values.unknown import ASK, Unknown
 
-MARK = guard("c")
 _MISSING = object()
 
 
@@ -30,22 +31,32 @@ def tree_frame() -> FrameType:
     raise Refused("no frame of the tree")
 
 
-def _globals() -> dict[str, Any]:
-    return tree_frame().f_globals
+def _globals() -> Namespace:
+    return Namespace(tree_frame().f_globals)
+
+
+def _locals() -> Any:
+    frame = tree_frame()
+    if (
+        frame.f_code.co_flags & inspect.CO_NEWLOCALS
+        and frame.f_code.co_flags & inspect.CO_OPTIMIZED
+    ):
+        return {k: v for k, v in frame.f_locals.items() if not is_reserved(k)}
+    return Namespace(frame.f_locals)
 
 
 def _vars(*args: Any) -> Any:
     if not args:
-        return tree_frame().f_locals
+        return _locals()
     if isinstance(args[0], Unknown):
         return ASK[-1].attribute(args[0], "__dict__")
-    return vars(args[0])
+    return access.namespace(args[0])
 
 
 def _dir(*args: Any) -> Any:
     if not args:
-        return sorted(tree_frame().f_locals)
-    return dir(args[0])
+        return sorted(_locals())
+    return [n for n in dir(args[0]) if not is_reserved(n)]
 
 
 def _getattr(obj: Any, name: Any, default: Any = _MISSING, /) -> Any:
@@ -98,12 +109,7 @@ def _setattr(obj: Any, name: Any, value: Any) -> None:
         return
     if not isinstance(name, str):
         raise TypeError("attribute name must be string")
-    guards.check_attribute(name) if name.startswith("__") else None
-    if R.journal is not None:
-        R.journal.attr(obj, name)
-    if R.on_write is not None and type(obj) is R.record_class:
-        R.on_write(obj, name, value, tree_frame())
-    setattr(obj, name, value)
+    guards.write_attribute(obj, name, value, tree_frame() if R.on_write is not None else None)
 
 
 def _delattr(obj: Any, name: Any) -> None:
@@ -178,6 +184,90 @@ def _lift(native: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
+def _keyed(native: Callable[..., Any]) -> Callable[..., Any]:
+    """`min`, `max`, `sorted`: the key is called under guard."""
+    lifted = _lift(native)
+
+    def run(*args: Any, key: Any = None, **kwargs: Any) -> Any:
+        if len(args) == 1:
+            args = (constructors.limited(args[0]),)
+        if key is None:
+            return lifted(*args, **kwargs)
+        return lifted(*args, key=lambda value: guards.call(key, value), **kwargs)
+
+    run.__name__ = run.__qualname__ = native.__name__
+    return run
+
+
+def _over(native: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that consumes an iterable: its elements are counted."""
+
+    def run(elements: Any, *args: Any, **kwargs: Any) -> Any:
+        return native(constructors.limited(elements), *args, **kwargs)
+
+    run.__name__ = run.__qualname__ = native.__name__
+    return _lift(run)
+
+
+def _map(function: Any, *iterables: Any) -> Any:
+    for value in iterables:
+        if isinstance(value, Unknown):
+            return ASK[-1].apply(map, (function, *iterables), {})
+    sources = [iter(i) for i in iterables]
+
+    def results() -> Any:
+        for values in zip(*sources, strict=False):
+            guards.tick()
+            yield guards.call(function, *values)
+
+    return results()
+
+
+def _filter(function: Any, elements: Any) -> Any:
+    if isinstance(elements, Unknown):
+        return ASK[-1].apply(filter, (function, elements), {})
+    source = iter(elements)
+
+    def results() -> Any:
+        for value in source:
+            guards.tick()
+            if value if function is None else guards.call(function, value):
+                yield value
+
+    return results()
+
+
+def _build_class(body: Any, name: str, *bases: Any, **options: Any) -> Any:
+    """The statement `class`. A namespace of the tree's own making could hide the guards."""
+    metaclass = options.get("metaclass")
+    for candidate in (metaclass, *(type(b) for b in bases)):
+        prepare = getattr(candidate, "__prepare__", None) if candidate is not None else None
+        if prepare is not None and not _is_foreign(prepare):
+            raise Refused("__prepare__")
+    made = builtins.__build_class__(body, name, *bases, **options)
+    if isinstance(made, type):
+        natives.without_destructor(made)
+    return made
+
+
+def _is_foreign(function: Any) -> bool:
+    """Whether a function is a builtin one, or one of a package outside the tree."""
+    inner = function.__func__ if isinstance(function, MethodType) else function
+    if isinstance(inner, FunctionType):
+        return not access.is_tree_function(inner)
+    return type(inner) is natives.BUILTIN
+
+
+class Interrupted(BaseException):
+    """What the tree sees as `KeyboardInterrupt`: the real one belongs to the user."""
+
+    __module__ = "builtins"
+    __qualname__ = "KeyboardInterrupt"
+
+
+Interrupted.__name__ = "KeyboardInterrupt"
+
+
 def _iter(obj: Any, *sentinel: Any) -> Any:
     if isinstance(obj, Unknown):
         return ASK[-1].iterate(obj)
@@ -250,9 +340,18 @@ def make_builtins(extra: dict[str, Any]) -> dict[str, Any]:
             space[name] = value
     for name in _LIFTED:
         space[name] = _lift(getattr(builtins, name))
+    for name in ("min", "max", "sorted"):
+        space[name] = _keyed(getattr(builtins, name))
+    for name in ("sum", "any", "all"):
+        space[name] = _over(getattr(builtins, name))
     space.update(
         {
             "globals": _globals,
+            "locals": _locals,
+            "map": _map,
+            "filter": _filter,
+            "KeyboardInterrupt": Interrupted,
+            "__build_class__": _build_class,
             "vars": _vars,
             "dir": _dir,
             "getattr": _getattr,
@@ -265,8 +364,6 @@ def make_builtins(extra: dict[str, Any]) -> dict[str, Any]:
             "iter": _iter,
             "print": _print,
             "hash": _hash,
-            "any": any,
-            "all": all,
             "pow": lambda *a: guards.power(*a) if len(a) == 2 else pow(*a),
             "format": lambda value, spec="": guards.formatted((value, -1, spec)),
         }
@@ -286,6 +383,3 @@ def make_builtins(extra: dict[str, Any]) -> dict[str, Any]:
     space.update(guards.BUILTIN_GUARDS)
     space.update(extra)
     return space
-
-
-_ = ModuleType

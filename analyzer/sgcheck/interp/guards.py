@@ -7,16 +7,19 @@ must be fast where nothing is unknown: the first test of each is the common case
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
 from typing import Any
 
+from sgcheck.interp.access import Lazy
 from sgcheck.interp.guards_control import (
     all_of,
     any_of,
     branch,
     comprehension,
     condition,
+    counted,
+    each,
     enter_try,
+    finishing,
     leave_try,
     match_subject,
     negation,
@@ -38,7 +41,6 @@ from sgcheck.interp.guards_items import (
 from sgcheck.interp.guards_objects import (
     attribute,
     call,
-    check_attribute,
     del_attribute,
     maybe_attribute,
     method,
@@ -46,6 +48,7 @@ from sgcheck.interp.guards_objects import (
     nonlocal_store,
     set_attribute,
     set_global,
+    write_attribute,
 )
 from sgcheck.interp.guards_operators import (
     add,
@@ -60,6 +63,7 @@ from sgcheck.interp.guards_operators import (
     same,
     shift,
 )
+from sgcheck.interp.guards_patterns import builtin_pattern, class_pattern
 from sgcheck.syntax.names import guard
 from sgcheck.values.signals import EngineSignal
 
@@ -72,17 +76,21 @@ __all__ = [
     "any_of",
     "attribute",
     "branch",
+    "builtin_pattern",
     "call",
-    "check_attribute",
+    "class_pattern",
     "comprehension",
     "condition",
     "contains",
+    "counted",
     "del_attribute",
     "del_item",
     "display",
+    "each",
     "enter_try",
     "force",
     "formatted",
+    "finishing",
     "fresh",
     "in_place",
     "item",
@@ -110,32 +118,19 @@ __all__ = [
     "tested",
     "tick",
     "with_manager",
+    "write_attribute",
 ]
-
-
-class Lazy:
-    """A name bound by `from module import name` that nobody has used yet."""
-
-    __slots__ = ("bound", "load", "module", "name", "space")
-
-    def __init__(
-        self, module: str, name: str, bound: str, space: dict[str, Any], load: Callable[..., Any]
-    ) -> None:
-        self.module, self.name, self.bound, self.space, self.load = module, name, bound, space, load
 
 
 def force(lazy: Lazy) -> Any:
     """The object behind a lazy name, which replaces it in its module."""
-    value = lazy.load(lazy.module, lazy.name)
-    if lazy.space.get(lazy.bound) is lazy:
-        lazy.space[lazy.bound] = value
-    return value
+    return lazy.value()
 
 
 GUARDS: dict[str, Any] = {
     "L": Lazy,
     "F": force,
-    "X": EngineSignal,
+    "X": (EngineSignal, KeyboardInterrupt),
     "AE": AssertionError,
     "t": tick,
     "a": attribute,
@@ -151,6 +146,7 @@ GUARDS: dict[str, Any] = {
     "d": display,
     "n": fresh,
     "it": iterated,
+    "each": each,
     "b": tested,
     "dk": keyed_display,
     "set": set_display,
@@ -174,9 +170,12 @@ GUARDS: dict[str, Any] = {
     "o": own_test,
     "if": branch,
     "w": with_manager,
+    "fin": finishing,
     "try": enter_try,
     "endtry": leave_try,
     "match": match_subject,
+    "mc": class_pattern,
+    "mb": builtin_pattern,
     "iadd": in_place("iadd", add),
     "isub": in_place("isub", operator.sub),
     "imul": in_place("imul", mul),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from sgcheck.interp import natives
+from sgcheck.interp import constructors
 from sgcheck.interp.guards_items import fresh
 from sgcheck.interp.runtime import RUNTIME
-from sgcheck.values.signals import Escape
+from sgcheck.values.signals import EngineSignal, Escape
 from sgcheck.values.unknown import ASK, Unknown
 
 R = RUNTIME
@@ -19,6 +20,54 @@ def tick() -> None:
     R.steps_left -= 1
     if R.steps_left < 0:
         R.tick_slow()
+
+
+_SIZED = frozenset(
+    {
+        list,
+        tuple,
+        dict,
+        set,
+        frozenset,
+        str,
+        bytes,
+        range,
+        type({}.keys()),
+        type({}.values()),
+        type({}.items()),
+    }
+)
+
+
+def each(value: Any) -> Any:
+    """What a comprehension runs over; every element counts as a turn of a loop."""
+    kind = type(value)
+    if kind in _SIZED:
+        if kind is dict and R.region is not None:
+            ASK[-1].settle(value)
+        length = len(value)
+        R.steps_left -= length
+        if R.steps_left < 0:
+            R.tick_slow(-R.steps_left)
+        return value if length < LONG else counted(value)
+    return counted(value)
+
+
+LONG = 100_000
+"""From this length on a comprehension looks at the clock while it runs."""
+
+
+def counted(value: Any) -> Iterator[Any]:
+    """The elements of anything iterable, each counted."""
+    return _counted(iter(value))
+
+
+def _counted(elements: Iterator[Any]) -> Iterator[Any]:
+    for element in elements:
+        R.steps_left -= 1
+        if R.steps_left < 0:
+            R.tick_slow()
+        yield element
 
 
 def comprehension(thunk: Callable[[], Any]) -> Any:
@@ -87,8 +136,38 @@ def branch(test: Any, then: Callable[[], None], other: Callable[[], None] | None
 def with_manager(manager: Any) -> Any:
     """The manager of a `with` statement."""
     if isinstance(manager, Unknown):
-        return natives.UnknownManager(manager)
-    return manager
+        return constructors.UnknownManager(manager)
+    return Manager(manager)
+
+
+class Manager:
+    """A context manager that swallows nothing of what the engine raises."""
+
+    __slots__ = ("_exit", "_manager")
+
+    def __init__(self, manager: Any) -> None:
+        kind = type(manager)
+        if not (hasattr(kind, "__enter__") and hasattr(kind, "__exit__")):
+            raise TypeError(
+                f"{kind.__name__!r} object does not support the context manager protocol"
+            )
+        self._manager = manager
+        self._exit = kind.__exit__
+
+    def __enter__(self) -> Any:
+        return type(self._manager).__enter__(self._manager)
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> Any:
+        if isinstance(error, EngineSignal):
+            return False
+        return self._exit(self._manager, kind, error, trace)
+
+
+def finishing() -> None:
+    """The beginning of a `finally`: what the engine raised goes on at once."""
+    error = sys.exc_info()[1]
+    if isinstance(error, EngineSignal):
+        raise error
 
 
 def enter_try() -> None:

@@ -36,11 +36,6 @@ def item(obj: Any, key: Any) -> Any:
 
 
 def holds_unknown(values: tuple[Any, ...]) -> bool:
-    """Whether one of several values is not known."""
-    return any(isinstance(v, Unknown) for v in values)
-
-
-def holds_unknown(values: tuple[Any, ...]) -> bool:
     """Whether an element of a tuple is not known."""
     return any(isinstance(v, Unknown) for v in values)
 

@@ -6,16 +6,15 @@ import sys
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from types import FunctionType, MethodType, ModuleType
+from types import FrameType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from sgcheck.interp import natives
+from sgcheck.interp import access, constructors, natives
 from sgcheck.interp.runtime import RUNTIME
 from sgcheck.syntax.names import (
     FORBIDDEN_ATTRIBUTES,
     GUARDED_ATTRIBUTES,
     MUTATORS,
-    READABLE_DUNDERS,
 )
 from sgcheck.values.signals import EngineSignal, Escape, Refused
 from sgcheck.values.symbols import Choice
@@ -34,31 +33,20 @@ _VARKEYWORDS = 0x08
 # -- attributes --------------------------------------------------------------------
 
 
-def check_attribute(name: str) -> None:
-    """Refuse the names that lead to the machinery of the interpreter."""
-    if name in FORBIDDEN_ATTRIBUTES or (
-        name.startswith("__")
-        and name.endswith("__")
-        and name not in READABLE_DUNDERS
-        and len(name) > 4
-    ):
-        raise Refused(f"attribute {name}")
-
-
-_MISSING = object()
-
-
 def attribute(obj: Any, name: str) -> Any:
     """`obj.name` for guarded names, and for names known only at run time."""
-    if not isinstance(name, str):
+    if type(name) is not str:
         if isinstance(name, Unknown):
             raise Escape(name.reason)
-        return getattr(obj, name)
+        if not isinstance(name, str):
+            return getattr(obj, name)
+        name = access.exact(name)
     if name.startswith("__") and name.endswith("__"):
-        if name not in READABLE_DUNDERS or name in FORBIDDEN_ATTRIBUTES:
-            return _special_attribute(obj, name)
-    elif name in FORBIDDEN_ATTRIBUTES:
-        raise Refused(f"attribute {name}")
+        if isinstance(obj, Unknown):
+            return ASK[-1].attribute(obj, name)
+        return _special_attribute(obj, name)
+    if name in FORBIDDEN_ATTRIBUTES:
+        access.check_read(obj, name)
     elif name in GUARDED_ATTRIBUTES:
         if isinstance(obj, type) and issubclass(obj, (*CONTAINERS, str)):
             return lambda *args, **kwargs: method(args[0], name, *args[1:], **kwargs)
@@ -81,23 +69,18 @@ def maybe_attribute(obj: Any, name: str) -> Any:
 
 
 def _special_attribute(obj: Any, name: str) -> Any:
-    """A double-underscore name outside the list: the tree's own may be read, no other."""
-    if name not in FORBIDDEN_ATTRIBUTES:
-        cls = obj if isinstance(obj, type) else type(obj)
-        for base in cls.__mro__:
-            if name in base.__dict__ and natives.is_tree_class(base):
-                return getattr(obj, name)
-        if isinstance(obj, ModuleType | FunctionType):
-            return getattr(obj, name)
-        if not hasattr(obj, name):
-            return getattr(obj, name)
-        if isinstance(obj, Unknown):
-            return getattr(obj, name)
+    """A double-underscore name: by list, or the tree's own."""
+    if name == "__dict__":
+        return access.namespace(obj)
+    if name in access.RAW:
+        return access.raw_access(getattr(obj, name), name, attribute)
     if name == "__self__" and isinstance(obj, MethodType):
-        return obj.__self__
-    if name == "__spec__" and isinstance(obj, ModuleType):
+        if access.is_tree_function(obj.__func__):
+            return obj.__self__
+    elif name == "__spec__" and isinstance(obj, ModuleType):
         return None
-    raise Refused(f"attribute {name}")
+    access.check_read(obj, name)
+    return getattr(obj, name)
 
 
 def set_attribute(value: Any, obj: Any, name: str) -> None:
@@ -105,14 +88,20 @@ def set_attribute(value: Any, obj: Any, name: str) -> None:
     if isinstance(obj, Unknown):
         ASK[-1].set_attribute(obj, name, value)
         return
-    if isinstance(obj, type) and not natives.is_tree_class(obj) and not natives.may_be_patched(obj):
-        raise Refused(f"setting {obj.__name__}.{name}")
-    if name.startswith("__") and name.endswith("__") and name in FORBIDDEN_ATTRIBUTES:
-        raise Refused(f"attribute {name}")
+    write_attribute(obj, name, value, sys._getframe(1))
+
+
+def write_attribute(obj: Any, name: str, value: Any, frame: FrameType | None) -> None:
+    """Set an attribute by name; `frame` is the writer's."""
+    name = access.exact(name)
+    access.check_write(obj, name)
+    if name == "__del__":
+        # When an object dies is no part of a prediction.
+        return
     if R.journal is not None:
         R.journal.attr(obj, name)
     if R.on_write is not None and type(obj) is R.record_class:
-        R.on_write(obj, name, value, sys._getframe(1))
+        R.on_write(obj, name, value, frame)
     setattr(obj, name, value)
 
 
@@ -120,6 +109,8 @@ def del_attribute(obj: Any, name: str) -> None:
     """`del obj.name`."""
     if isinstance(obj, Unknown):
         raise Escape(obj.reason)
+    name = access.exact(name)
+    access.check_write(obj, name)
     if R.journal is not None:
         R.journal.attr(obj, name)
     delattr(obj, name)
@@ -166,7 +157,9 @@ def call(func: Any, /, *args: Any, **kwargs: Any) -> Any:
         if R.region is not None:
             return R.region(func, args, kwargs)
         return func(*args, **kwargs)
-    special = natives.SPECIAL_CALLS.get(func) if kind is type or kind is natives.BUILTIN else None
+    special = (
+        constructors.SPECIAL_CALLS.get(func) if kind is type or kind is natives.BUILTIN else None
+    )
     if special is not None:
         if kwargs and func is dict and R.on_display is not None:
             R.on_display(kwargs, sys._getframe(1))
@@ -247,16 +240,21 @@ def method(obj: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
             if R.region is not None and name in _MAKING:
                 R.fresh.append(result)
             return result
-        return native_call(attribute(obj, name), args, kwargs)
+        if not name.startswith("__"):
+            return native_call(attribute(obj, name), args, kwargs)
     if name.startswith("__"):
         return _dunder_method(obj, name, args, kwargs)
     if name in GUARDED_ATTRIBUTES and isinstance(obj, (*CONTAINERS, str)):
         return _guarded_subclass_method(obj, name, args, kwargs)
     if name in FORBIDDEN_ATTRIBUTES:
-        raise Refused(f"attribute {name}")
+        access.check_read(obj, name)
+    if kind is type and args and isinstance(args[0], obj):
+        by_class = natives.METHODS.get(obj)
+        if by_class is not None and name in by_class:
+            return by_class[name](*args, **kwargs)
+        if name in GUARDED_ATTRIBUTES and issubclass(obj, (*CONTAINERS, str)):
+            return method(args[0], name, *args[1:], **kwargs)
     func = getattr(obj, name)
-    if kind is type and name in GUARDED_ATTRIBUTES and issubclass(obj, (*CONTAINERS, str)):
-        return method(args[0], name, *args[1:], **kwargs)
     inner = type(func)
     if inner is MethodType or inner is FunctionType:
         R.steps_left -= 1
@@ -288,21 +286,32 @@ def _dunder_method(obj: Any, name: str, args: tuple[Any, ...], kwargs: dict[str,
     if name in ("__setattr__", "__delattr__", "__setitem__", "__delitem__", "__init__"):
         target, rest = obj, args
         if isinstance(obj, super):
-            target = obj.__self__
+            target = obj.__self__  # type: ignore[attr-defined]
         elif isinstance(obj, type) and args:
             target, rest = args[0], args[1:]
-        if rest and name in ("__setattr__", "__delattr__"):
-            if not isinstance(rest[0], str) or rest[0] in FORBIDDEN_ATTRIBUTES:
+        if rest and name in access.RAW and not access.is_own(obj, name):
+            if not isinstance(rest[0], str):
                 raise Refused("attribute by a strange name")
+            key = access.exact(rest[0])
+            access.check_write(target, key)
             if R.journal is not None:
-                R.journal.attr(target, rest[0])
+                R.journal.attr(target, key)
             if (
                 name == "__setattr__"
                 and R.on_write is not None
                 and type(target) is R.record_class
                 and sys._getframe(2).f_code.co_name != "__setattr__"
             ):
-                R.on_write(target, rest[0], rest[1], sys._getframe(2))
-        elif R.journal is not None and isinstance(target, CONTAINERS):
+                R.on_write(target, key, rest[1], sys._getframe(2))
+            before = () if rest is args else args[:1]
+            return call(getattr(obj, name), *before, key, *rest[1:])
+        if R.journal is not None and isinstance(target, CONTAINERS):
             R.journal.container(target)
-    return call(attribute(obj, name), *args, **kwargs)
+    elif name == "__call__" and not access.is_own(obj, name):
+        return call(obj, *args, **kwargs)
+    elif name in constructors.OPERATORS and not access.is_own(obj, name):
+        return constructors.OPERATORS[name](obj, *args)
+    result = call(attribute(obj, name), *args, **kwargs)
+    if name == "__new__" and isinstance(result, type):
+        natives.without_destructor(result)
+    return result

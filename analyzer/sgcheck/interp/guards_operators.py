@@ -95,9 +95,17 @@ def mul(left: Any, right: Any) -> Any:
 
 def power(left: Any, right: Any) -> Any:
     """`left ** right`, bounded."""
-    if type(left) is int and type(right) is int and left.bit_length() * abs(right) > MAX_BITS:
-        raise LimitReached("size")
+    if isinstance(right, int) and not isinstance(left, float | complex):
+        size = left.bit_length() if isinstance(left, int) else _fraction_bits(left)
+        if size * abs(right) > MAX_BITS:
+            raise LimitReached("size")
     return left**right
+
+
+def _fraction_bits(value: Any) -> int:
+    """The size of an exact number that is no integer (0 for anything else)."""
+    parts = (getattr(value, "numerator", 0), getattr(value, "denominator", 0))
+    return max((p.bit_length() for p in parts if isinstance(p, int)), default=0)
 
 
 def shift(left: Any, right: Any) -> Any:
@@ -113,7 +121,7 @@ def modulo(left: Any, right: Any) -> Any:
         found = find_unknown(right)
         if found is not None:
             return ASK[-1].binary("%", left, right)
-        natives.check_percent(left)
+        natives.check_percent(left, right)
     return left % right
 
 

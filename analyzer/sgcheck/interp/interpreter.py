@@ -25,7 +25,11 @@ class Interpreter:
         self.loader = Loader(code, world)
         self.loader.builtins["open"] = make_open(world.files)
         world.attach(
-            self.loader.load, self.loader.loaded, self.loader.evaluate, self.loader.modules, self.loader.locate
+            self.loader.load,
+            self.loader.loaded,
+            self.loader.evaluate,
+            self.loader.modules,
+            self.loader.locate,
         )
 
     def module(self, name: str) -> Any:

@@ -13,14 +13,15 @@ from types import CodeType, ModuleType
 from typing import Any, Protocol
 
 from sgcheck.interp import builtins as tree_builtins
-from sgcheck.interp.guards import Lazy, force
+from sgcheck.interp.access import Lazy, real_names
+from sgcheck.interp.guards import force
 from sgcheck.interp.journal import Journal
 from sgcheck.interp.merge import UnionDict
 from sgcheck.interp.natives import TREE_ROOTS
 from sgcheck.interp.runtime import RUNTIME as R
 from sgcheck.resolve.resolution import Reason
 from sgcheck.syntax.cache import CodeCache
-from sgcheck.syntax.names import guard
+from sgcheck.syntax.names import guard, is_reserved
 from sgcheck.syntax.translate import TranslationRefused, translate
 from sgcheck.values.signals import Escape
 from sgcheck.world.stdlib.environment import Environ
@@ -96,7 +97,8 @@ class Loader:
         if names is None:
             names = [n for n in content if not n.startswith("_")]
         for wanted in names:
-            space[wanted] = self.get(module, name, wanted)
+            if not is_reserved(wanted):
+                space[wanted] = self.get(module, name, wanted)
 
     def _lazy(self, module: str, name: str, bound: str) -> Any:
         space = tree_builtins.tree_frame().f_globals
@@ -122,6 +124,8 @@ class Loader:
 
     def get(self, module: Any, module_name: str, name: str) -> Any:
         """`from module_name import name`."""
+        if is_reserved(name):
+            raise ImportError(f"cannot import name {name!r} from {module_name!r}", name=module_name)
         try:
             return getattr(module, name)
         except AttributeError:
@@ -269,9 +273,12 @@ class Loader:
     ) -> Any:
         """A string annotation, in the namespace of its module."""
         code = self.code.expression(text)
+        names = real_names(space)
+        if names.get("__builtins__") is not self.builtins:
+            names = {**names, "__builtins__": self.builtins}
         scope = dict(local or {})
         for name in code.co_names:
-            value = space.get(name)
+            value = names.get(name)
             if type(value) is Lazy:
                 scope.setdefault(name, force(value))
-        return eval(code, space, scope)
+        return eval(code, names, scope)

@@ -5,18 +5,19 @@ from __future__ import annotations
 import re
 import string
 import sys
-from collections import OrderedDict, defaultdict, deque
+from collections import defaultdict, deque
 from collections.abc import Callable
 from typing import Any
 
 from sgcheck.interp.runtime import RUNTIME
-from sgcheck.values.signals import Escape, LimitReached, Refused
+from sgcheck.values.signals import LimitReached
 from sgcheck.values.symbols import Choice
 from sgcheck.values.unknown import ASK, Unknown, find_unknown
 
 R = RUNTIME
 BUILTIN = type(len)
 MAX_SIZE = 50_000_000
+MAX_BITS = 1 << 20
 TREE_ROOTS: set[str] = {"sglang"}
 JOURNALED_MISSING = (defaultdict,)
 
@@ -53,9 +54,20 @@ def check_format_spec(spec: str) -> None:
             raise LimitReached("size")
 
 
-def check_percent(text: Any) -> None:
-    """The same for the `%` operator of strings."""
-    check_format_spec(text if isinstance(text, str) else text.decode("latin-1"))
+def check_percent(text: Any, values: Any = ()) -> None:
+    """The same for the `%` operator of strings; `values` may hold widths (`%*d`)."""
+    shown = text if isinstance(text, str) else text.decode("latin-1")
+    check_format_spec(shown)
+    if "*" in shown and isinstance(values, tuple):
+        for value in values:
+            if isinstance(value, int) and abs(value) > 999_999:
+                raise LimitReached("size")
+
+
+def without_destructor(cls: Any) -> None:
+    """Take a class's destructor away: when an object dies is no part of a prediction."""
+    if "__del__" in cls.__dict__ and is_tree_class(cls):
+        type.__delattr__(cls, "__del__")
 
 
 class _Formatter(string.Formatter):
@@ -85,7 +97,7 @@ def str_format(text: str, /, *args: Any, **kwargs: Any) -> Any:
     found = find_unknown([args, kwargs])
     if found is not None:
         return ASK[-1].binary("format", text, found)
-    return _FORMATTER.vformat(str(text), args, kwargs)
+    return _FORMATTER.vformat(str.__str__(text), args, kwargs)
 
 
 def str_format_map(text: str, mapping: Any) -> Any:
@@ -118,19 +130,36 @@ def _pure(kind: type, name: str) -> Callable[..., Any]:
 def _sized(kind: type, name: str) -> Callable[..., Any]:
     pure = _pure(kind, name)
 
-    def run(obj: Any, /, *args: Any) -> Any:
-        if args and isinstance(args[0], int) and args[0] > MAX_SIZE:
-            raise LimitReached("size")
-        if (
-            name == "replace"
-            and len(args) > 1
-            and isinstance(args[1], str)
-            and len(obj) * len(args[1]) > MAX_SIZE
-        ):
-            raise LimitReached("size")
-        return pure(obj, *args)
+    def run(obj: Any, /, *args: Any, **kwargs: Any) -> Any:
+        for value in (*args, *kwargs.values()):
+            if isinstance(value, int) and value > MAX_SIZE:
+                raise LimitReached("size")
+        if name == "expandtabs":
+            width = next((v for v in (*args, *kwargs.values()) if isinstance(v, int)), 8)
+            bounded(obj.count("\t" if kind is str else b"\t") * width)
+        elif len(args) > 1 and isinstance(args[1], str | bytes):
+            bounded((len(obj) + 1) * len(args[1]))
+        elif name == "translate" and args and isinstance(args[0], dict):
+            longest = max((len(v) for v in args[0].values() if isinstance(v, str)), default=1)
+            bounded(len(obj) * longest)
+        return pure(obj, *args, **kwargs)
 
     return run
+
+
+def bounded(size: int) -> None:
+    """Refuse to build something of more than `MAX_SIZE` elements."""
+    if size > MAX_SIZE:
+        raise LimitReached("size")
+
+
+def _from_bytes(kind: type, data: Any, *args: Any, **kwargs: Any) -> Any:
+    if isinstance(data, Unknown):
+        return ASK[-1].apply(int.from_bytes, (data, *args), kwargs)
+    items = bytes(data)
+    if len(items) * 8 > MAX_BITS:
+        raise LimitReached("size")
+    return kind.from_bytes(items, *args, **kwargs)  # type: ignore[attr-defined]
 
 
 def _join(obj: str, parts: Any) -> Any:
@@ -143,7 +172,9 @@ def _join(obj: str, parts: Any) -> Any:
             ),
             {},
         )
-    items = list(parts)
+    from sgcheck.interp.constructors import limited
+
+    items = list(limited(parts))
     found = find_unknown(items)
     if found is not None:
         return ASK[-1].apply(
@@ -154,6 +185,8 @@ def _join(obj: str, parts: Any) -> Any:
             ),
             {},
         )
+    longest = sum(len(i) for i in items if isinstance(i, str | bytes))
+    bounded(longest + len(obj) * len(items))
     return obj.join(items)
 
 
@@ -258,15 +291,21 @@ def _table(kind: type) -> dict[str, Callable[..., Any]]:
     }
 
 
+_BUILDING = ("ljust", "rjust", "center", "zfill", "expandtabs", "replace", "translate")
+
 METHODS: dict[type, dict[str, Callable[..., Any]]] = {
     str: {
         **_table(str),
-        **{n: _sized(str, n) for n in ("ljust", "rjust", "center", "zfill", "expandtabs", "replace")},
+        **{n: _sized(str, n) for n in _BUILDING},
         "join": _join,
         "format": str_format,
         "format_map": str_format_map,
     },
-    bytes: _table(bytes),
+    bytes: {
+        **_table(bytes),
+        **{n: _sized(bytes, n) for n in _BUILDING},
+        "join": _join,
+    },
     int: _table(int),
     float: _table(float),
     tuple: _table(tuple),
@@ -314,101 +353,3 @@ METHODS: dict[type, dict[str, Callable[..., Any]]] = {
         for n in dir(deque) if not n.startswith("_") and callable(getattr(deque, n))
     },
 }  # fmt: skip
-
-
-# -- calls of builtin types ------------------------------------------------------------
-
-
-def _special_type(*args: Any, **kwargs: Any) -> Any:
-    if len(args) == 1:
-        value = args[0]
-        if isinstance(value, Unknown):
-            return ASK[-1].apply(type, (value,), {})
-        return type(value)
-    created = type(*args, **kwargs)
-    if "__module__" not in args[2]:
-        from sgcheck.interp.builtins import tree_frame
-
-        created.__module__ = tree_frame().f_globals.get("__name__", "sglang")
-    return created
-
-
-def _lifted(kind: type) -> Callable[..., Any]:
-    hashing = kind in (set, frozenset)
-
-    def run(*args: Any, **kwargs: Any) -> Any:
-        for value in args:
-            if isinstance(value, Unknown):
-                return ASK[-1].apply(kind, (*args,), kwargs)
-        if hashing and args and type(args[0]) in (list, tuple):
-            for value in args[0]:
-                if isinstance(value, Unknown):
-                    return ASK[-1].apply(kind, args, kwargs)
-        try:
-            return kind(*args, **kwargs)
-        except Exception:
-            found = find_unknown([args, kwargs])
-            if found is not None:
-                raise Escape(found.reason) from None
-            raise
-
-    return run
-
-
-def _bytes(kind: type) -> Callable[..., Any]:
-    lifted = _lifted(kind)
-
-    def run(*args: Any, **kwargs: Any) -> Any:
-        if args and isinstance(args[0], int) and args[0] > MAX_SIZE:
-            raise LimitReached("size")
-        return lifted(*args, **kwargs)
-
-    return run
-
-
-def _special_range(*args: Any) -> Any:
-    args = tuple(ASK[-1].concrete(a) if isinstance(a, Unknown) else a for a in args)
-    result = range(*args)
-    try:
-        if len(result) > MAX_SIZE:
-            raise LimitReached("size")
-    except OverflowError:
-        raise LimitReached("size") from None
-    return result
-
-
-def _refused(name: str) -> Callable[..., Any]:
-    def run(*args: Any, **kwargs: Any) -> Any:
-        raise Refused(name)
-
-    return run
-
-
-SPECIAL_CALLS: dict[Any, Callable[..., Any]] = {
-    type: _special_type,
-    **{
-        kind: _lifted(kind)
-        for kind in (str, int, float, bool, complex, set, frozenset, list, tuple, dict)
-    },
-    bytes: _bytes(bytes),
-    bytearray: _bytes(bytearray),
-    range: _special_range,
-    type(_refused): _refused("types.FunctionType"),
-    type(_refused.__code__): _refused("types.CodeType"),
-    OrderedDict: OrderedDict,
-}
-
-
-class UnknownManager:
-    """A context manager that is not known: enters as an unknown, swallows nothing."""
-
-    __slots__ = ("_value",)
-
-    def __init__(self, value: Unknown) -> None:
-        self._value = value
-
-    def __enter__(self) -> Any:
-        return ASK[-1].call(self._value, (), {})
-
-    def __exit__(self, *exc: Any) -> bool:
-        return False

@@ -56,9 +56,9 @@ class Runtime:
         self.steps_left = STEP_BLOCK
         self.deadline = None if seconds is None else time.monotonic() + seconds
 
-    def tick_slow(self) -> None:
-        """A block of steps is used up: check the bounds. Raises LimitReached."""
-        self.steps_done += STEP_BLOCK
+    def tick_slow(self, steps: int = 0) -> None:
+        """A block of steps is used up (and `steps` beyond it): check the bounds. Raises LimitReached."""
+        self.steps_done += STEP_BLOCK + steps
         self.steps_left = STEP_BLOCK
         if self.steps_done > self.max_steps:
             self.steps_left = 0

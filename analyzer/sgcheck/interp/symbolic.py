@@ -210,7 +210,9 @@ class SymbolicOperations(Operations):
             return cases
         reason = next(_blame(v) for _, v in numbers if isinstance(v, Unknown))
         key = tuple(sorted((self._number(c), self.show(v)) for c, v in numbers))
-        label = f"number {self._numbers.setdefault(key, len(self._numbers) + 1)} derived from the model"
+        label = (
+            f"number {self._numbers.setdefault(key, len(self._numbers) + 1)} derived from the model"
+        )
         kept = [(c, v) for c, v in cases if not _is_open_number(v)]
         return [*kept, (self.space.any_of(c for c, _ in numbers), Unknown(reason, label))]
 
@@ -429,7 +431,9 @@ class SymbolicOperations(Operations):
         if op == "&":
             for mine, other in ((left, right), (right, left)):
                 if isinstance(mine, UnknownSet):
-                    return Overlap(mine.overlap(self, other), mine.reason, f"{mine.label} & {self.show(other)}")
+                    return Overlap(
+                        mine.overlap(self, other), mine.reason, f"{mine.label} & {self.show(other)}"
+                    )
         native = _BINARY[op]
         known = find_unknown([left, right])
         assert known is not None
@@ -512,7 +516,10 @@ class SymbolicOperations(Operations):
             answer = special(self, *values)
             if answer is not NotImplemented:
                 return answer
-        if isinstance(function, type) or type(function).__name__ in ("builtin_function_or_method", "method_descriptor"):
+        if isinstance(function, type) or type(function).__name__ in (
+            "builtin_function_or_method",
+            "method_descriptor",
+        ):
             unknown = next((v for v in values if isinstance(v, Unknown)), None)
             if unknown is not None:
                 return self.apply(function, tuple(values), {})
@@ -669,7 +676,9 @@ class SymbolicOperations(Operations):
             for cls in type(obj).__mro__:
                 if name in cls.__dict__:
                     found = cls.__dict__[name]
-                    return found.__get__(obj, type(obj)) if hasattr(type(found), "__get__") else found
+                    return (
+                        found.__get__(obj, type(obj)) if hasattr(type(found), "__get__") else found
+                    )
             raise AttributeError(f"{type(obj).__name__!r} object has no attribute {name!r}")
         return self.choice([(c, v) for c, v in self.cases(value) if v is not MISSING])
 

@@ -139,7 +139,7 @@ class CodeCache:
             translator = translate.Translator(
                 name, file.is_package, eager=self.eager, branching=self.branching
             )
-            translator.plain_text = source.isascii()
+            translator.plain_text = _is_plain(source)
             module = translator.module(parsed)
             try:
                 code = compile(module, file.path, "exec", dont_inherit=True, optimize=0)
@@ -184,6 +184,12 @@ class CodeCache:
             found = Conditions(*marshal.loads(packed)) if packed is not None else Conditions()
             self._read[path] = found
         return found
+
+
+def _is_plain(source: bytes) -> bool:
+    """Whether no identifier can be reserved: ASCII as it stands, and without that word."""
+    head = b"\n".join(source.split(b"\n", 2)[:2])
+    return source.isascii() and b"coding" not in head and b"__builtins__" not in source
 
 
 Loader = Callable[[str], Any]

@@ -14,14 +14,29 @@ def guard(name: str) -> str:
     return PREFIX + name
 
 
+RESERVED_NAMES = frozenset({"__builtins__"})
+"""Identifiers that source may not use: they name the guards' own namespace."""
+
+
+def is_reserved(name: str) -> bool:
+    """Whether binding or reading `name` would touch the guards."""
+    return name.startswith(PREFIX) or name in RESERVED_NAMES
+
+
 def source_name(qualname: str) -> str:
     """A function's name as the source has it, without the local functions that translation adds."""
     return qualname.partition(f".<locals>.{PREFIX}")[0]
 
 
-# Attributes that lead from an object to the machinery of the running interpreter.
+# Attributes that lead from an object to the machinery of the running interpreter, or that make the
+# standard library evaluate text. A class of the tree may have its own attributes of such a name.
 FORBIDDEN_ATTRIBUTES = frozenset(
     {
+        "_convert_",
+        "_evaluate",
+        "cell_contents",
+        "from_callable",
+        "from_function",
         "__globals__",
         "__code__",
         "__closure__",
@@ -128,7 +143,6 @@ READABLE_DUNDERS = frozenset(
         "__post_init__",
         "__qualname__",
         "__radd__",
-        "__reduce__",
         "__repr__",
         "__required_keys__",
         "__reversed__",
@@ -136,8 +150,6 @@ READABLE_DUNDERS = frozenset(
         "__set_name__",
         "__setattr__",
         "__setitem__",
-        "__setstate__",
-        "__getstate__",
         "__signature__",
         "__sizeof__",
         "__slots__",

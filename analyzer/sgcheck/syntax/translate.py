@@ -17,7 +17,7 @@ from sgcheck.syntax.translate_statements import Statements
 
 __all__ = ["VERSION", "TranslationRefused", "Translator", "translate"]
 
-VERSION = 7
+VERSION = 8
 """Raised whenever translated code changes: part of the cache key."""
 
 
@@ -44,7 +44,7 @@ class Translator(Statements):
         return tree
 
     def _check_names(self, tree: ast.AST) -> None:
-        """Refuse identifiers that could shadow a guard (only text beyond ASCII can hold one)."""
+        """Refuse identifiers that could shadow a guard."""
         for node in ast.walk(tree):
             for attribute in ("id", "arg", "attr", "name", "asname", "rest"):
                 value = getattr(node, attribute, None)

@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from sgcheck.syntax.names import PREFIX, guard
+from sgcheck.syntax.names import PREFIX, RESERVED_NAMES, guard
 
 _T = TypeVar("_T", bound=ast.AST)
 
@@ -40,7 +40,7 @@ class Base(ast.NodeTransformer):
         self.eager = eager
         self.branching = branching
         self.plain_text = False
-        """Whether the source is ASCII (set by who has it)."""
+        """Whether no identifier of the source can be reserved (set by who has the text)."""
         self.scopes: list[Scope] = []
         self.lazy: set[str] = set()
         self.quoted_annotations = False
@@ -95,9 +95,9 @@ class Base(ast.NodeTransformer):
         return name
 
     def _check_name(self, name: str, node: ast.AST) -> None:
-        if PREFIX in name:
+        if PREFIX in name or name in RESERVED_NAMES:
             raise TranslationRefused(
-                f"the identifier {name!r} uses a reserved letter", getattr(node, "lineno", None)
+                f"the identifier {name!r} is reserved", getattr(node, "lineno", None)
             )
 
     def _body(self, statements: list[ast.stmt]) -> list[ast.stmt]:

@@ -239,12 +239,12 @@ class Expressions(Base):
     def _comprehension(self, node: ast.expr) -> ast.expr:
         generators = node.generators  # type: ignore[attr-defined]
         inside = self._function_depth()
-        generators[0].iter = self._iterated(generators[0].iter)
+        generators[0].iter = self._iterated(generators[0].iter, "each")
         self.scopes.append(Scope("comprehension", scopes.comprehension_targets(node)))
         for index, generator in enumerate(generators):
             generator.target = self.visit(generator.target)
             if index:
-                generator.iter = self._iterated(generator.iter)
+                generator.iter = self._iterated(generator.iter, "each")
             generator.ifs = [self._tested(test) for test in generator.ifs]
         for attribute in ("elt", "key", "value"):
             if hasattr(node, attribute):
@@ -256,9 +256,9 @@ class Expressions(Base):
             return self._guard("n", node, node)
         return node
 
-    def _iterated(self, node: ast.expr) -> ast.expr:
+    def _iterated(self, node: ast.expr, name: str = "it") -> ast.expr:
         result: ast.expr = self.visit(node)
-        return self._guard("it", node, result) if self._function_depth() else result
+        return self._guard(name, node, result)
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
 

@@ -6,8 +6,8 @@ import ast
 
 from sgcheck.syntax import branches, scopes
 from sgcheck.syntax.names import PREFIX
-from sgcheck.syntax.translate_base import Scope
-from sgcheck.syntax.translate_expressions import Expressions
+from sgcheck.syntax.translate_base import Scope, TranslationRefused
+from sgcheck.syntax.translate_patterns import Patterns
 
 _AUGMENTED = {
     ast.Add: "iadd",
@@ -45,7 +45,7 @@ def _assertion_place(test: ast.expr) -> ast.expr | None:
     return test if isinstance(test, ast.Compare) else None
 
 
-class Statements(Expressions):
+class Statements(Patterns):
     """The translation of statements, but for imports."""
 
     # -- assignments ---------------------------------------------------------------
@@ -91,7 +91,9 @@ class Statements(Expressions):
 
     def _plain_target(self, target: ast.expr, at: ast.stmt) -> tuple[ast.expr, list[ast.stmt]]:
         """A target made of names only, and the statements that store the rest."""
-        if isinstance(target, ast.Name) and target.id not in self.scope.globals:
+        if isinstance(target, ast.Name) and not (
+            target.id in self.scope.globals or target.id in self.scope.nonlocals
+        ):
             return target, []
         if isinstance(target, ast.Starred):
             inner, after = self._plain_target(target.value, at)
@@ -271,23 +273,36 @@ class Statements(Expressions):
         else:
             node.body = body
         node.orelse = self._body(node.orelse)
-        node.finalbody = self._body(node.finalbody)
+        if node.finalbody:
+            # What the engine raises leaves at once: no cleaning up of the tree may swallow it.
+            check = self._at(ast.Expr(self._guard("fin", node.finalbody[0])), node.finalbody[0])
+            node.finalbody = [check, *self._body(node.finalbody)]
         return node
 
     def visit_Try(self, node: ast.Try) -> ast.stmt:
         return self._try(node)
 
-    def visit_Match(self, node: ast.Match) -> ast.stmt:
-        node.subject = self._guard("match", node, self.visit(node.subject))
-        for case in node.cases:
-            case.pattern = self.visit(case.pattern)
-            if case.guard is not None:
-                case.guard = self.visit(case.guard)
-            case.body = self._body(case.body)
+    def visit_TryStar(self, node: ast.stmt) -> ast.stmt:
+        raise TranslationRefused("except* is not modelled", node.lineno)
+
+    def visit_AsyncFor(self, node: ast.AsyncFor) -> ast.stmt:
+        tick = self._tick(node)
+        node.iter = self.visit(node.iter)
+        target, after = self._plain_target(node.target, node)
+        node.target = target
+        node.body = [tick, *after, *self._body(node.body)]
+        node.orelse = self._body(node.orelse)
         return node
 
-    def visit_MatchValue(self, node: ast.MatchValue) -> ast.pattern:
-        return node
+    def visit_Match(self, node: ast.Match) -> list[ast.stmt]:
+        node.subject = self._guard("match", node, self.visit(node.subject))
+        before: list[ast.stmt] = []
+        for case in node.cases:
+            before.extend(self._pattern(case.pattern))
+            if case.guard is not None:
+                case.guard = self._tested(case.guard)
+            case.body = self._body(case.body)
+        return [*before, node]
 
     # -- functions and classes -----------------------------------------------------
 

@@ -1,0 +1,250 @@
+"""Which attributes code of the tree may read and change: by list, on anything that is not its own.
+
+An object of the tree (or of the world) leads to the running interpreter through its attributes:
+functions to their globals, classes to their descriptors, tracebacks to frames. Whatever reads or
+sets an attribute by name asks here first.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterator, MutableMapping
+from types import FunctionType, MappingProxyType, MethodType, MethodWrapperType, ModuleType
+from types import WrapperDescriptorType as SlotWrapper
+from typing import Any
+
+from sgcheck.interp import natives
+from sgcheck.interp.runtime import RUNTIME as R
+from sgcheck.syntax.names import FORBIDDEN_ATTRIBUTES, READABLE_DUNDERS, guard, is_reserved
+from sgcheck.values.signals import Refused
+
+MARK = guard("c")
+"""The name by which the namespace of the guards is known."""
+
+RAW = frozenset({"__getattribute__", "__setattr__", "__delattr__"})
+"""Methods that access an attribute by a name given at run time."""
+
+_PLAIN_CLASS_NAMES = frozenset(
+    {"__annotations__", "__doc__", "__module__", "__name__", "__qualname__", "__slots__"}
+)
+_DESCRIPTORS = frozenset({"getset_descriptor", "member_descriptor"})
+
+
+def exact(name: str) -> str:
+    """An attribute's name as a plain string: a subclass of `str` may lie about itself."""
+    return name if type(name) is str else str.__str__(name)
+
+
+def is_dunder(name: str) -> bool:
+    """Whether a name is one of the language's own."""
+    return name.startswith("__") and name.endswith("__") and len(name) > 4
+
+
+def is_tree_function(obj: Any) -> bool:
+    """Whether a function was defined by the tree."""
+    if type(obj) is not FunctionType:
+        return False
+    space = obj.__globals__.get("__builtins__")
+    return isinstance(space, dict) and MARK in space
+
+
+def is_own(obj: Any, name: str) -> bool:
+    """Whether the tree itself gave `obj` (or its class) an attribute of that name."""
+    cls = obj if isinstance(obj, type) else type(obj)
+    for base in cls.__mro__:
+        if name in base.__dict__:
+            return natives.is_tree_class(base)
+    if isinstance(obj, FunctionType):
+        return name in obj.__dict__
+    if isinstance(obj, ModuleType):
+        return name in module_names(obj) and not is_reserved(name)
+    return (
+        not isinstance(obj, type)
+        and natives.is_tree_class(type(obj))
+        and name in getattr(obj, "__dict__", ())
+    )
+
+
+def check_read(obj: Any, name: str) -> None:
+    """Refuse what may not be read. `name` is a plain string."""
+    if name in FORBIDDEN_ATTRIBUTES:
+        if name.startswith("__") or not is_own(obj, name):
+            raise Refused(f"attribute {name}")
+    elif is_dunder(name) and name not in READABLE_DUNDERS and not is_own(obj, name):
+        if name in RAW or hasattr(obj, name):
+            raise Refused(f"attribute {name}")
+
+
+def check_write(obj: Any, name: str) -> None:
+    """Refuse what may not be set or deleted. `name` is a plain string."""
+    if isinstance(obj, _SPECIAL):
+        _check_special(obj, name)
+    if name in FORBIDDEN_ATTRIBUTES and (is_dunder(name) or not is_own(obj, name)):
+        raise Refused(f"attribute {name}")
+
+
+_SPECIAL = (type, ModuleType, FunctionType, enum.Enum)
+
+
+def _check_special(obj: Any, name: str) -> None:
+    if isinstance(obj, type):
+        if not natives.is_tree_class(obj) and not natives.may_be_patched(obj):
+            raise Refused(f"changing {obj.__name__}.{name}")
+    elif isinstance(obj, ModuleType):
+        if is_reserved(name) or not (is_tree_module(obj) or _is_facade(obj)):
+            raise Refused(f"changing {name} of a module")
+    elif type(obj) is FunctionType and not is_tree_function(obj):
+        ours = str(obj.__globals__.get("__name__")).startswith("sgcheck")
+        if not ours or is_dunder(name):
+            raise Refused(f"changing {name} of a function")
+    elif isinstance(obj, enum.Enum) and not natives.is_tree_class(type(obj)):
+        raise Refused(f"changing {type(obj).__name__}")
+
+
+# -- namespaces ----------------------------------------------------------------------
+
+
+def module_names(module: ModuleType) -> dict[str, Any]:
+    """A module's own dictionary, whatever its class says."""
+    found: dict[str, Any] = ModuleType.__getattribute__(module, "__dict__")
+    return found
+
+
+def is_tree_module(module: ModuleType) -> bool:
+    """Whether a module runs under the guards."""
+    space = module_names(module).get("__builtins__")
+    return isinstance(space, dict) and MARK in space
+
+
+def _is_facade(module: ModuleType) -> bool:
+    return "_closed" in module_names(module)
+
+
+class Lazy:
+    """A name bound by `from module import name` that nobody has used yet."""
+
+    __slots__ = ("bound", "load", "module", "name", "space")
+
+    def __init__(
+        self, module: str, name: str, bound: str, space: dict[str, Any], load: Callable[..., Any]
+    ) -> None:
+        self.module, self.name, self.bound, self.space, self.load = module, name, bound, space, load
+
+    def value(self) -> Any:
+        """The object behind the name, which replaces it in its module."""
+        found = self.load(self.module, self.name)
+        if self.space.get(self.bound) is self:
+            self.space[self.bound] = found
+        return found
+
+
+class Namespace(MutableMapping[str, Any]):
+    """The names of a module or class body, without those of the guards."""
+
+    __slots__ = ("_names",)
+
+    def __init__(self, names: dict[str, Any]) -> None:
+        self._names = names
+
+    def __getitem__(self, key: str) -> Any:
+        if isinstance(key, str) and is_reserved(exact(key)):
+            raise KeyError(key)
+        value = self._names[key]
+        return value.value() if type(value) is Lazy else value
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self._check(key)
+        if R.journal is not None:
+            R.journal.space(self._names, key)
+        self._names[exact(key)] = value
+
+    def __delitem__(self, key: str) -> None:
+        self._check(key)
+        if R.journal is not None:
+            R.journal.space(self._names, key)
+        del self._names[exact(key)]
+
+    def _check(self, key: Any) -> None:
+        if not isinstance(key, str) or is_reserved(exact(key)):
+            raise Refused("changing a reserved name")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([k for k in self._names if not (isinstance(k, str) and is_reserved(k))])
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def copy(self) -> dict[str, Any]:
+        """The names as they are now."""
+        return {key: self[key] for key in self}
+
+    def __repr__(self) -> str:
+        return f"<namespace of {self._names.get('__name__')}>"
+
+
+def real_names(space: Any) -> dict[str, Any]:
+    """The dictionary behind a namespace."""
+    if type(space) is Namespace:
+        return space._names
+    return dict(space) if not isinstance(space, dict) else space
+
+
+def namespace(obj: Any) -> Any:
+    """What `obj.__dict__` and `vars(obj)` are. Raises AttributeError like Python."""
+    if isinstance(obj, ModuleType):
+        names = module_names(obj)
+        if is_tree_module(obj):
+            return Namespace(names)
+        if _is_facade(obj):
+            return MappingProxyType({k: v for k, v in names.items() if not k.startswith("_")})
+        raise Refused("the names of a module")
+    if isinstance(obj, type) and not natives.is_tree_class(obj):
+        return MappingProxyType({k: v for k, v in obj.__dict__.items() if _is_harmless(k, v)})
+    return obj.__dict__
+
+
+def _is_harmless(name: str, value: Any) -> bool:
+    """Whether an entry of a foreign class's dictionary may be handed out."""
+    if name in FORBIDDEN_ATTRIBUTES or type(value).__name__ in _DESCRIPTORS:
+        return False
+    return not is_dunder(name) or name in _PLAIN_CLASS_NAMES
+
+
+# -- access by name --------------------------------------------------------------------
+
+
+def raw_access(
+    found: Any,
+    name: str,
+    read: Callable[[Any, str], Any],
+) -> Any:
+    """`object.__getattribute__` and its kin as a value: the same, with every name checked.
+
+    `found` is what Python has under `name`; `read` reads an attribute through the guards.
+    """
+    if is_tree_function(found) or (type(found) is MethodType and is_tree_function(found.__func__)):
+        return found
+    bound = type(found) in (MethodType, MethodWrapperType)
+    if not bound and type(found) not in (SlotWrapper, FunctionType):
+        raise Refused(f"attribute {name}")
+
+    def access(*args: Any) -> Any:
+        target, rest = (found.__self__, args) if bound else (args[0], args[1:])
+        if isinstance(target, super):
+            target = target.__self__  # type: ignore[attr-defined]
+        if not rest or not isinstance(rest[0], str):
+            return found(*args)
+        key = exact(rest[0])
+        values = (key, *rest[1:])
+        if name == "__getattribute__":
+            check_read(target, key)
+            if key == "__dict__" or key in RAW:
+                return read(target, key)
+        else:
+            check_write(target, key)
+            if R.journal is not None:
+                R.journal.attr(target, key)
+        return found(*values) if bound else found(args[0], *values)
+
+    access.__name__ = access.__qualname__ = name
+    return access
