@@ -15,7 +15,7 @@ from typing import Any
 
 from sgcheck.interp import natives
 from sgcheck.interp.runtime import RUNTIME as R
-from sgcheck.syntax.names import FORBIDDEN_ATTRIBUTES, READABLE_DUNDERS, guard, is_reserved
+from sgcheck.syntax.names import FORBIDDEN_ATTRIBUTES, GUARDED_ATTRIBUTES, HIDDEN, READABLE_DUNDERS, guard, is_reserved
 from sgcheck.values.signals import Refused
 
 MARK = guard("c")
@@ -138,38 +138,47 @@ class Lazy:
         return found
 
 
+def _hidden(space: Namespace) -> dict[str, Any]:
+    found: dict[str, Any] = object.__getattribute__(space, HIDDEN)
+    return found
+
+
+def _set_hidden(space: Namespace, names: dict[str, Any]) -> None:
+    object.__setattr__(space, HIDDEN, names)
+
+
 class Namespace(MutableMapping[str, Any]):
     """The names of a module or class body, without those of the guards."""
 
-    __slots__ = ("_names",)
+    __slots__ = (HIDDEN,)
 
     def __init__(self, names: dict[str, Any]) -> None:
-        self._names = names
+        _set_hidden(self, names)
 
     def __getitem__(self, key: str) -> Any:
         if isinstance(key, str) and is_reserved(exact(key)):
             raise KeyError(key)
-        value = self._names[key]
+        value = _hidden(self)[key]
         return value.value() if type(value) is Lazy else value
 
     def __setitem__(self, key: str, value: Any) -> None:
         self._check(key)
         if R.journal is not None:
-            R.journal.space(self._names, key)
-        self._names[exact(key)] = value
+            R.journal.space(_hidden(self), key)
+        _hidden(self)[exact(key)] = value
 
     def __delitem__(self, key: str) -> None:
         self._check(key)
         if R.journal is not None:
-            R.journal.space(self._names, key)
-        del self._names[exact(key)]
+            R.journal.space(_hidden(self), key)
+        del _hidden(self)[exact(key)]
 
     def _check(self, key: Any) -> None:
         if not isinstance(key, str) or is_reserved(exact(key)):
             raise Refused("changing a reserved name")
 
     def __iter__(self) -> Iterator[str]:
-        return iter([k for k in self._names if not (isinstance(k, str) and is_reserved(k))])
+        return iter([k for k in _hidden(self) if not (isinstance(k, str) and is_reserved(k))])
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -179,13 +188,13 @@ class Namespace(MutableMapping[str, Any]):
         return {key: self[key] for key in self}
 
     def __repr__(self) -> str:
-        return f"<namespace of {self._names.get('__name__')}>"
+        return f"<namespace of {_hidden(self).get('__name__')}>"
 
 
 def real_names(space: Any) -> dict[str, Any]:
     """The dictionary behind a namespace."""
     if type(space) is Namespace:
-        return space._names
+        return _hidden(space)
     return dict(space) if not isinstance(space, dict) else space
 
 
@@ -205,7 +214,11 @@ def namespace(obj: Any) -> Any:
 
 def _is_harmless(name: str, value: Any) -> bool:
     """Whether an entry of a foreign class's dictionary may be handed out."""
-    if name in FORBIDDEN_ATTRIBUTES or type(value).__name__ in _DESCRIPTORS:
+    if (
+        name in FORBIDDEN_ATTRIBUTES
+        or name in GUARDED_ATTRIBUTES
+        or type(value).__name__ in _DESCRIPTORS
+    ):
         return False
     return not is_dunder(name) or name in _PLAIN_CLASS_NAMES
 

@@ -319,7 +319,7 @@ class Explorer(SymbolicOperations):
             if prefix is not None and len(results) >= MAX_ENDS:
                 self._rest(LimitReached("paths"), results)
                 break
-        R.region = None
+        self._rest(LimitReached("not explored"), results)
         return results
 
     def _rest(self, signal: LimitReached, results: list[tuple[Condition, Any]]) -> None:

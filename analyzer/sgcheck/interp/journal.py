@@ -12,12 +12,27 @@ from collections import OrderedDict, deque
 from collections.abc import Callable
 from typing import Any
 
+from sgcheck.resolve.resolution import Reason
+from sgcheck.values.signals import Escape
+
 
 class _Missing:
     __slots__ = ()
 
     def __repr__(self) -> str:
         return "MISSING"
+
+    def _leaked(self, *args: Any) -> Any:
+        # It must never be seen by code of the tree: better no answer than a wrong one.
+        raise Escape(Reason("engine(absent value read)"))
+
+    __iter__ = __len__ = __call__ = __getitem__ = __bool__ = __format__ = __str__ = _leaked
+    __lt__ = __le__ = __gt__ = __ge__ = __add__ = __radd__ = __mul__ = __int__ = __index__ = _leaked
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self._leaked()
 
 
 MISSING = _Missing()

@@ -28,10 +28,14 @@ def source_name(qualname: str) -> str:
     return qualname.partition(f".<locals>.{PREFIX}")[0]
 
 
+HIDDEN = f"{PREFIX}names"
+"""The attribute behind which a namespace keeps the dictionary that it stands for."""
+
 # Attributes that lead from an object to the machinery of the running interpreter, or that make the
 # standard library evaluate text. A class of the tree may have its own attributes of such a name.
 FORBIDDEN_ATTRIBUTES = frozenset(
     {
+        HIDDEN,
         "_convert_",
         "_evaluate",
         "cell_contents",

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from abc import ABCMeta
 from collections.abc import Callable, Iterable
-from types import ModuleType
+from copy import copy
+from types import FunctionType, ModuleType
 from typing import Any
 
+from sgcheck.interp import access, natives
 from sgcheck.resolve.resolution import Reason
+from sgcheck.values.signals import Refused
 from sgcheck.values.symbols import Drawn
 from sgcheck.values.unknown import ASK, Unknown, find_unknown
 
@@ -164,10 +167,34 @@ def lifted(function: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
+def own_class(value: Any) -> Any:
+    """Refuse to change a class that is not the tree's."""
+    if isinstance(value, type) and not natives.is_tree_class(value):
+        raise Refused(f"changing {value.__name__}")
+    return value
+
+
+def changing(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A decorator that sets attributes of what it is given: the tree's own only."""
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        for value in args:
+            own_class(value)
+            if isinstance(value, FunctionType) and not access.is_tree_function(value):
+                raise Refused("changing a function")
+        return function(*args, **kwargs)
+
+    run.__name__ = run.__qualname__ = getattr(function, "__name__", "run")
+    return run
+
+
 def public_names(
     module: ModuleType, *, without: Iterable[str] = (), lift: bool = False
 ) -> dict[str, Any]:
-    """The public names of a pure module of the standard library, without modules inside it."""
+    """The public names of a pure module of the standard library, without modules inside it.
+
+    Lists, sets and dictionaries are copies: the tree may change them.
+    """
     leave = set(without)
     names: dict[str, Any] = {}
     for name in getattr(module, "__all__", None) or dir(module):
@@ -176,6 +203,8 @@ def public_names(
         value = getattr(module, name)
         if isinstance(value, ModuleType):
             continue
+        if type(value) in (list, dict, set):
+            value = copy(value)
         if lift and callable(value) and not isinstance(value, type):
             value = lifted(value)
         names[name] = value

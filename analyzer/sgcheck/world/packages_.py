@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import typing
 from types import SimpleNamespace
 from typing import Any
@@ -196,8 +197,21 @@ def _yaml() -> Facade:
     )
 
 
+def _quiet(function: Any) -> Any:
+    """Without the flag that makes `re` print."""
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        for value in (*args, *kwargs.values()):
+            if isinstance(value, re.RegexFlag | int) and not isinstance(value, bool):
+                if value & re.DEBUG:
+                    raise Refused("re.DEBUG")
+        return function(*args, **kwargs)
+
+    run.__name__ = run.__qualname__ = function.__name__
+    return run
+
+
 def _re() -> dict[str, Facade]:
-    import re
 
     names = {n: getattr(re, n) for n in re.__all__ if n not in ("template", "purge")}
     for n in (
@@ -212,7 +226,7 @@ def _re() -> dict[str, Facade]:
         "subn",
         "escape",
     ):
-        names[n] = lifted(getattr(re, n))
+        names[n] = _quiet(lifted(getattr(re, n)))
     return {"re": Facade("re", names), "regex": Facade("regex", dict(names))}
 
 

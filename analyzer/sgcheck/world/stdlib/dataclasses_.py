@@ -6,7 +6,9 @@ import dataclasses
 import typing
 from typing import Any
 
-from sgcheck.world.facade import Facade
+from sgcheck.syntax.names import is_reserved
+from sgcheck.values.signals import Refused
+from sgcheck.world.facade import Facade, own_class
 
 
 def _marker(text: str) -> Any:
@@ -22,7 +24,12 @@ def _marker(text: str) -> Any:
 
 
 def _process(cls: type, options: dict[str, Any]) -> type:
+    own_class(cls)
     annotations = cls.__dict__.get("__annotations__")
+    for name in annotations or ():
+        # dataclasses writes these names into source text that it executes.
+        if type(name) is not str or not name.isidentifier() or is_reserved(name):
+            raise Refused("a field of a strange name")
     strings: dict[str, Any] = {}
     if annotations and any(isinstance(v, str) for v in annotations.values()):
         strings = dict(annotations)

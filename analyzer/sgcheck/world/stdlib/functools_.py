@@ -8,8 +8,9 @@ from typing import Any
 
 from sgcheck.interp.merge import CacheDict
 from sgcheck.interp.runtime import RUNTIME as R
+from sgcheck.values.signals import Refused
 from sgcheck.values.unknown import ASK, Unknown, find_unknown
-from sgcheck.world.facade import Facade
+from sgcheck.world.facade import Facade, own_class
 
 _MISSING = object()
 
@@ -98,9 +99,69 @@ class cached_property:  # noqa: N801
 
 def reduce(function: Any, sequence: Any, *initial: Any) -> Any:
     """`functools.reduce`."""
+    from sgcheck.interp import guards
+
     if isinstance(sequence, Unknown):
         return ASK[-1].apply(functools.reduce, (function, sequence), {})
-    return functools.reduce(function, sequence, *initial)
+    return functools.reduce(
+        lambda left, right: guards.call(function, left, right), guards.counted(sequence), *initial
+    )
+
+
+def update_wrapper(
+    wrapper: Any,
+    wrapped: Any,
+    assigned: Any = functools.WRAPPER_ASSIGNMENTS,
+    updated: Any = functools.WRAPPER_UPDATES,
+) -> Any:
+    """`functools.update_wrapper`, which reads and sets attributes by name."""
+    from sgcheck.interp import guards
+
+    for name in (*assigned, *updated):
+        if name not in (*functools.WRAPPER_ASSIGNMENTS, *functools.WRAPPER_UPDATES):
+            raise Refused(f"update_wrapper of {name}")
+    for name in assigned:
+        try:
+            value = guards.attribute(wrapped, name)
+        except AttributeError:
+            continue
+        guards.set_attribute(value, wrapper, name)
+    for name in updated:
+        if not isinstance(wrapped, Unknown):
+            guards.method(
+                guards.attribute(wrapper, name), "update", dict(getattr(wrapped, name, {}))
+            )
+    guards.set_attribute(wrapped, wrapper, "__wrapped__")
+    return wrapper
+
+
+def wraps(
+    wrapped: Any,
+    assigned: Any = functools.WRAPPER_ASSIGNMENTS,
+    updated: Any = functools.WRAPPER_UPDATES,
+) -> Any:
+    """`functools.wraps`."""
+    return lambda wrapper: update_wrapper(wrapper, wrapped, assigned, updated)
+
+
+def total_ordering(cls: Any) -> Any:
+    """`functools.total_ordering`, for classes of the tree."""
+    own_class(cls)
+    return functools.total_ordering(cls)
+
+
+def singledispatch(function: Any) -> Any:
+    """`functools.singledispatch`; a type is given, not read from an annotation."""
+    made = functools.singledispatch(function)
+    register = made.register
+
+    def checked(cls: Any, func: Any = None) -> Any:
+        if func is None and not isinstance(cls, type):
+            raise Refused("singledispatch by annotation")
+        return register(cls, func) if func is not None else register(cls)
+
+    made.register = checked  # type: ignore[method-assign,assignment]
+    return made
 
 
 def build() -> Facade:
@@ -114,12 +175,11 @@ def build() -> Facade:
             "reduce": reduce,
             "partial": functools.partial,
             "partialmethod": functools.partialmethod,
-            "wraps": functools.wraps,
-            "update_wrapper": functools.update_wrapper,
-            "total_ordering": functools.total_ordering,
+            "wraps": wraps,
+            "update_wrapper": update_wrapper,
+            "total_ordering": total_ordering,
             "cmp_to_key": functools.cmp_to_key,
-            "singledispatch": functools.singledispatch,
-            "singledispatchmethod": functools.singledispatchmethod,
+            "singledispatch": singledispatch,
             "WRAPPER_ASSIGNMENTS": functools.WRAPPER_ASSIGNMENTS,
             "WRAPPER_UPDATES": functools.WRAPPER_UPDATES,
         },

@@ -20,11 +20,14 @@ from typing import Any
 
 import typing_extensions
 
-from sgcheck.interp import guards
+from sgcheck.interp import guards, natives
 from sgcheck.interp.runtime import RUNTIME as R
 from sgcheck.values.signals import Refused
 from sgcheck.values.unknown import Unknown
-from sgcheck.world.facade import Facade, lifted, public_names
+from sgcheck.world.facade import Facade, changing, lifted, public_names
+
+
+_CHANGING = ("no_type_check", "final", "override", "runtime_checkable", "runtime", "deprecated")
 
 
 def _typing(
@@ -67,6 +70,11 @@ def _typing(
         )
         names["get_type_hints"] = get_type_hints
         names["TYPE_CHECKING"] = False
+        for evaluating in ("get_annotations", "evaluate_forward_ref", "reveal_type"):
+            names.pop(evaluating, None)
+        for decorator in _CHANGING:
+            if decorator in names:
+                names[decorator] = changing(names[decorator])
         out[real.__name__] = Facade(real.__name__, names)
     return out
 
@@ -78,6 +86,10 @@ def _counter_ticks(make: Callable[..., Any]) -> Callable[..., Any]:
             yield value
 
     return run
+
+
+_MANY = 1000
+"""The most factors of a product; beyond it no product of more than one element is ever finished."""
 
 
 class count:  # noqa: N801
@@ -99,33 +111,30 @@ class count:  # noqa: N801
 
 
 def _itertools() -> Facade:
-    names = {n: getattr(itertools, n) for n in dir(itertools) if not n.startswith("_")}
-    for name in (
-        "cycle",
-        "repeat",
-        "product",
-        "permutations",
-        "combinations",
-        "combinations_with_replacement",
-    ):
-        names[name] = _counter_ticks(names[name])
+    names = {
+        n: _counter_ticks(getattr(itertools, n)) for n in dir(itertools) if not n.startswith("_")
+    }
+
+    def chained(iterables: Any) -> Any:
+        for iterable in guards.counted(iterables):
+            yield from guards.counted(iterable)
+
+    def product(*iterables: Any, repeat: int = 1) -> Any:
+        pools = [list(guards.counted(i)) for i in iterables] * min(repeat, _MANY)
+        return multiplied(*pools)
+
+    multiplied = names["product"]
+    names["product"] = product
+    names["chain"].from_iterable = chained  # type: ignore[attr-defined]
+    names["tee"] = itertools.tee
     names["count"] = count
     return Facade("itertools", names)
 
 
 def _operator() -> Facade:
     names = {n: lifted(v) for n, v in public_names(operator).items() if not isinstance(v, type)}
-    for refused in (
-        "attrgetter",
-        "methodcaller",
-        "setitem",
-        "delitem",
-        "iadd",
-        "iconcat",
-        "ior",
-        "call",
-    ):
-        names.pop(refused, None)
+    names.update({n: v for n, v in guards.GUARDS.items() if n in names})
+    names.pop("iconcat", None)
 
     def attrgetter(*paths: str) -> Any:
         def one(obj: Any, path: str) -> Any:
@@ -141,7 +150,10 @@ def _operator() -> Facade:
         return lambda obj: guards.method(obj, name, *args, **kwargs)
 
     names.update({"attrgetter": attrgetter, "methodcaller": methodcaller, "itemgetter": operator.itemgetter,
-                  "getitem": guards.item, "mul": guards.mul, "pow": guards.power, "lshift": guards.shift})  # fmt: skip
+                  "getitem": guards.item, "setitem": lambda obj, key, value: guards.set_item(value, obj, key),
+                  "delitem": guards.del_item, "call": guards.call, "contains": lambda obj, key: guards.contains(key, obj),
+                  "is_": guards.same, "is_not": guards.not_same, "add": guards.add, "concat": guards.add,
+                  "mod": guards.modulo, "mul": guards.mul, "pow": guards.power, "lshift": guards.shift})  # fmt: skip
     return Facade("operator", names)
 
 
@@ -192,6 +204,13 @@ def _types() -> Facade:
         types, without={"FunctionType", "CodeType", "LambdaType", "FrameType", "CellType"}
     )
     names["FunctionType"] = names["LambdaType"] = types.FunctionType
+
+    def new_class(*args: Any, **kwargs: Any) -> Any:
+        made = types.new_class(*args, **kwargs)
+        natives.without_destructor(made)
+        return made
+
+    names["new_class"] = new_class
     return Facade("types", names)
 
 
@@ -204,8 +223,8 @@ def build(evaluate: Any, modules: dict[str, Any]) -> dict[str, Facade]:
     collections_names = public_names(collections)
     return {
         **_typing(evaluate, modules),
-        "abc": Facade("abc", public_names(abc, without={"get_cache_token"})),
-        "enum": Facade("enum", public_names(enum)),
+        "abc": Facade("abc", {**public_names(abc, without={"get_cache_token"}), "update_abstractmethods": changing(abc.update_abstractmethods)}),
+        "enum": Facade("enum", public_names(enum, without={"global_enum", "global_enum_repr", "global_flag_repr", "global_str"})),
         "types": _types(),
         "collections": Facade("collections", {**collections_names, "abc": Facade("collections.abc", public_names(collections.abc))}),
         "collections.abc": Facade("collections.abc", public_names(collections.abc)),
@@ -214,7 +233,7 @@ def build(evaluate: Any, modules: dict[str, Any]) -> dict[str, Facade]:
         "contextlib": Facade("contextlib", public_names(contextlib, without={"redirect_stdout", "redirect_stderr", "chdir"})),
         "copy": _copy(),
         "inspect": _inspect(evaluate),
-        "weakref": Facade("weakref", public_names(weakref)),
+        "weakref": Facade("weakref", public_names(weakref, without={"finalize"})),
         "ast": _ast(),
         "__future__": Facade("__future__", {"annotations": None}),
     }  # fmt: skip

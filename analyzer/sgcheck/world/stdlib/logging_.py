@@ -99,22 +99,22 @@ class Logger:
         if isinstance(level, int):
             self._add(level, msg, args)
 
-    def isEnabledFor(self, level: int) -> bool:  # noqa: N802
+    def isEnabledFor(self, level: int) -> bool:
         return level >= logging.INFO
 
-    def getEffectiveLevel(self) -> int:  # noqa: N802
+    def getEffectiveLevel(self) -> int:
         return logging.INFO
 
-    def setLevel(self, level: Any) -> None:  # noqa: N802
+    def setLevel(self, level: Any) -> None:
         return None
 
-    def hasHandlers(self) -> bool:  # noqa: N802
+    def hasHandlers(self) -> bool:
         return True
 
-    def addHandler(self, handler: Any) -> None:  # noqa: N802
+    def addHandler(self, handler: Any) -> None:
         return None
 
-    removeHandler = addFilter = removeFilter = addHandler  # noqa: N815
+    removeHandler = addFilter = removeFilter = addHandler
 
 
 class _Quiet:
@@ -123,10 +123,10 @@ class _Quiet:
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         pass
 
-    def setLevel(self, *args: Any) -> None:  # noqa: N802
+    def setLevel(self, *args: Any) -> None:
         return None
 
-    setFormatter = addFilter = setLevel  # noqa: N815
+    setFormatter = addFilter = setLevel
 
 
 def build(log: Log) -> dict[str, Facade]:
@@ -189,7 +189,7 @@ def build(log: Log) -> dict[str, Facade]:
         if frame is not None and not frame.f_code.co_filename.startswith("/"):
             log.add(level, message, (), frame)
 
-    class catch_warnings:  # noqa: N801
+    class catch_warnings:
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             pass
 
@@ -207,10 +207,9 @@ def build(log: Log) -> dict[str, Facade]:
     }
     handlers = Facade(
         "logging.handlers",
-        {
-            n: names["Handler"]
-            for n in ("RotatingFileHandler", "QueueHandler", "TimedRotatingFileHandler")
-        },
+        dict.fromkeys(
+            ("RotatingFileHandler", "QueueHandler", "TimedRotatingFileHandler"), names["Handler"]
+        ),
     )
     config = Facade("logging.config", {"dictConfig": lambda *a, **k: None})
     return {

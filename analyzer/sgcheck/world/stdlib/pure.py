@@ -6,10 +6,13 @@ Functions are lifted, so that an unknown argument gives an unknown result.
 
 from __future__ import annotations
 
+import datetime
 import importlib
+import shlex
 from typing import Any
 
-from sgcheck.world.facade import Facade, public_names
+from sgcheck.values.signals import Refused
+from sgcheck.world.facade import Facade, lifted, nondeterministic, public_names
 
 # module -> names left out (they read files, build huge objects, or lead to the interpreter)
 PURE: dict[str, frozenset[str]] = {
@@ -22,7 +25,17 @@ PURE: dict[str, frozenset[str]] = {
     "colorsys": frozenset(),
     "contextvars": frozenset(),
     "datetime": frozenset(),
-    "decimal": frozenset({"getcontext", "setcontext", "localcontext"}),
+    "decimal": frozenset(
+        {
+            "getcontext",
+            "setcontext",
+            "localcontext",
+            "Context",
+            "BasicContext",
+            "DefaultContext",
+            "ExtendedContext",
+        }
+    ),
     "difflib": frozenset(),
     "fnmatch": frozenset(),
     "fractions": frozenset(),
@@ -59,7 +72,42 @@ def build(name: str) -> Facade | None:
     names = public_names(module, without=PURE[name], lift=True)
     for changing in _CHANGING.get(name, ()):
         names[changing] = _journaled(getattr(module, changing))
+    if name == "datetime":
+        names.update(_calendar())
+    elif name == "shlex":
+        names["split"] = lifted(_split)
+    elif name == "math":
+        names["prod"] = lifted(_prod)
+        names.pop("lcm", None)
     return Facade(name, names)
+
+
+def _split(text: Any, comments: bool = False, posix: bool = True) -> list[str]:
+    if not isinstance(text, str):
+        raise Refused("shlex.split() of standard input")
+    return shlex.split(text, comments, posix)
+
+
+def _prod(numbers: Any, *, start: Any = 1) -> Any:
+    from sgcheck.interp import guards
+
+    result = start
+    for number in guards.counted(numbers):
+        result = guards.mul(result, number)
+    return result
+
+
+def _calendar() -> dict[str, Any]:
+    """Dates and times whose "now" is not known beforehand."""
+
+    def now(*args: Any, **kwargs: Any) -> Any:
+        return nondeterministic("clock")
+
+    drawn = {n: staticmethod(now) for n in ("now", "utcnow", "today")}
+    return {
+        "date": type("date", (datetime.date,), {"__module__": "datetime", "today": drawn["today"]}),
+        "datetime": type("datetime", (datetime.datetime,), {"__module__": "datetime", **drawn}),
+    }
 
 
 def _journaled(function: Any) -> Any:

@@ -236,11 +236,17 @@ def build_importlib(
             path, is_package = own
             origin = f"{path}/__init__.py" if is_package else path
             places = [path] if is_package else None
-            return SimpleNamespace(name=name, origin=origin, loader=None, submodule_search_locations=places)
+            return SimpleNamespace(
+                name=name, origin=origin, loader=None, submodule_search_locations=places
+            )
         there = present(name)
         if there is None:
             raise Escape(Reason(f"package-not-known({name.split('.')[0]})"))
-        return SimpleNamespace(name=name, origin=None, loader=None, submodule_search_locations=[]) if there else None
+        return (
+            SimpleNamespace(name=name, origin=None, loader=None, submodule_search_locations=[])
+            if there
+            else None
+        )
 
     class PackageNotFoundError(ModuleNotFoundError):
         __module__ = "importlib.metadata"
