@@ -8,6 +8,7 @@ from typing import Any
 
 from sgcheck.interp.builtins import tree_frame
 from sgcheck.interp.explore import Explorer, Loss
+from sgcheck.interp.faults import fault_of
 from sgcheck.resolve.resolution import Reason
 from sgcheck.resolve.run import Failure, failure_of, read_fields, with_place
 from sgcheck.resolve.trace import Event, Trace
@@ -56,6 +57,9 @@ def describe(error: BaseException) -> Any:
             return None
         placed = with_place(reason, error.__traceback__)
         return placed if placed.file is not None else _placed_here(placed)
+    fault = fault_of(error)
+    if fault is not None:
+        return with_place(fault, error.__traceback__)
     return failure_of(error)
 
 
