@@ -15,7 +15,14 @@ from typing import Any
 
 from sgcheck.interp import natives
 from sgcheck.interp.runtime import RUNTIME as R
-from sgcheck.syntax.names import FORBIDDEN_ATTRIBUTES, GUARDED_ATTRIBUTES, HIDDEN, READABLE_DUNDERS, guard, is_reserved
+from sgcheck.syntax.names import (
+    FORBIDDEN_ATTRIBUTES,
+    GUARDED_ATTRIBUTES,
+    HIDDEN,
+    READABLE_DUNDERS,
+    guard,
+    is_reserved,
+)
 from sgcheck.values.signals import Refused
 
 MARK = guard("c")

@@ -10,6 +10,7 @@ from sgcheck.interp import natives
 from sgcheck.interp.journal import Journal
 from sgcheck.interp.loader import Loader
 from sgcheck.interp.runtime import RUNTIME
+from sgcheck.interp.watchdog import watched
 from sgcheck.syntax.cache import CodeCache
 from sgcheck.values.unknown import ASK, Operations
 from sgcheck.world.stdlib.files_ import make_open
@@ -45,7 +46,8 @@ class Interpreter:
         RUNTIME.limits(steps=steps, seconds=seconds)
         RUNTIME.try_depth = 0
         try:
-            yield
+            with watched(seconds):
+                yield
         finally:
             ASK.pop()
             RUNTIME.region = RUNTIME.on_write = RUNTIME.on_declare = RUNTIME.on_display = None

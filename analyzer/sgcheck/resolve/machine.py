@@ -34,6 +34,8 @@ class Machine:
         pins: Mapping[str, str],
     ) -> None:
         self.env = launch_environment(env)
+        self.fields: dict[str, Any] | None = None
+        """Fields of the record class with their defaults, once its module has run."""
         self.world = World(
             target,
             packages,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sgcheck.errors import NothingToAnalyse
+from sgcheck.interp.builtins import Interrupted
 from sgcheck.interp.explore import Explorer, Loss
 from sgcheck.interp.opaque import OpaqueOperations
 from sgcheck.resolve import answers
@@ -21,6 +22,7 @@ from sgcheck.resolve.run import (
     SERVER_ARGS_MODULE,
     Run,
     failure_of,
+    innermost,
     record_fields,
     run_launch,
     with_place,
@@ -50,6 +52,8 @@ class Predictor:
     """One SGLang tree, many launches; machines (interpreters after import) stay warm.
 
     `packages` changes the assumed installation: name to version, True (present) or False (absent).
+    `seconds` and `steps` (calls and turns of loops) bound what one run of the tree may take; beyond
+    them the answer is unknown(limit).
     """
 
     def __init__(
@@ -59,8 +63,11 @@ class Predictor:
         packages: Mapping[str, str | bool] | None = None,
         cache: Path | None = None,
         eager: bool = False,
+        seconds: float = SECONDS,
+        steps: int = STEPS,
     ) -> None:
         self.tree = tree
+        self._limits: dict[str, Any] = {"seconds": seconds, "steps": steps}
         if not tree.exists(SERVER_ARGS):
             raise NothingToAnalyse(
                 f"{tree.origin} {tree.version} has no {SERVER_ARGS}: nothing to analyse."
@@ -87,24 +94,42 @@ class Predictor:
         """
         if not launch.target.modelled:
             return self._unmodelled(launch)
+        try:
+            result = self._check(launch, trace, explore)
+        except (EngineSignal, Exception, SystemExit, GeneratorExit) as error:
+            result = self._nothing(launch, _stopped(error))
+        if result.outcome.reason is not None and result.outcome.reason.code.startswith("limit("):
+            # Whatever was interrupted may have left its interpreter half changed.
+            self._machines.clear()
+        self._settle()
+        return result
+
+    def _check(self, launch: Launch, trace: bool, explore: bool) -> Resolution:
         argv = launch_argv(launch)
         unknown = unknown_models(launch, argv)
         result = None
         if not unknown or not explore:
             result = self._known(launch, argv, trace, unknown)
+            reason = result.outcome.reason
+            if reason is not None and not _may_branch(reason):
+                return result
         if result is None or (explore and result.outcome.status == "unknown"):
             result = self._explored(launch, argv, trace, unknown)
-        self._settle()
         return result
 
     def _entry(self, machine: Machine) -> Any:
         """The module of `ServerArgs`, or the reason (or error) why it cannot be had."""
-        with machine.interpreter.running(OpaqueOperations(), seconds=SECONDS, steps=STEPS):
+        with machine.interpreter.running(OpaqueOperations(), **self._limits):
             try:
-                return machine.interpreter.module(SERVER_ARGS_MODULE)
-            except EngineSignal as signal:
-                return with_place(getattr(signal, "reason", Reason("engine")), signal.__traceback__)
-            except Exception as error:
+                module = machine.interpreter.module(SERVER_ARGS_MODULE)
+                if machine.fields is None:
+                    machine.fields = record_fields(module.ServerArgs)
+                if not callable(module.prepare_server_args):
+                    raise TypeError("prepare_server_args is no function")
+                return module
+            except (EngineSignal, RecursionError, MemoryError) as signal:
+                return _stopped(signal)
+            except (Exception, SystemExit, GeneratorExit, Interrupted) as error:
                 failure = failure_of(error)
                 text = f"{failure.type}: {failure.message}"
                 return Reason("tree-not-importable", failure.file, failure.line, text)
@@ -121,12 +146,12 @@ class Predictor:
         module = self._entry(machine)
         if isinstance(module, Reason):
             return None
-        recorder = Trace(frozenset(record_fields(module.ServerArgs)))
+        recorder = Trace(frozenset(machine.fields or {}))
         watch = watcher(recorder)
         argv = launch_argv(launch)
         interpreter, world = machine.interpreter, machine.world
         with (
-            interpreter.running(OpaqueOperations(), seconds=SECONDS, steps=STEPS),
+            interpreter.running(OpaqueOperations(), **self._limits),
             interpreter.session(),
         ):
             world.enter(launch, machine.env_for(launch), argv)
@@ -158,7 +183,7 @@ class Predictor:
         if isinstance(module, Reason):
             return self._nothing(launch, module)
         world = machine.world
-        fields = record_fields(module.ServerArgs)
+        fields = machine.fields or {}
         recorder = Trace(frozenset(fields)) if trace else None
         kept = Snapshot()
 
@@ -167,7 +192,7 @@ class Predictor:
             kept.events = list(recorder.events) if recorder is not None else []
 
         with (
-            machine.interpreter.running(OpaqueOperations(), seconds=SECONDS, steps=STEPS),
+            machine.interpreter.running(OpaqueOperations(), **self._limits),
             machine.interpreter.session(),
         ):
             before = machine.env_for(launch)
@@ -208,11 +233,11 @@ class Predictor:
         if isinstance(module, Reason):
             return self._nothing(launch, module)
         world = machine.world
-        fields = record_fields(module.ServerArgs)
+        fields = machine.fields or {}
         recorder = Trace(frozenset(fields)) if trace else None
         explorer = Explorer(describe)
         with (
-            machine.interpreter.running(explorer, seconds=SECONDS, steps=STEPS),
+            machine.interpreter.running(explorer, **self._limits),
             machine.interpreter.session(),
         ):
             before = machine.env_for(launch)
@@ -265,6 +290,27 @@ class Predictor:
             tuple(launch.argv),
             Outcome("unknown", reason=reason),
         )
+
+
+def _stopped(error: BaseException) -> Reason:
+    """Why a launch came to no end of its own. A fault of sgcheck itself is raised again."""
+    if isinstance(error, EngineSignal):
+        reason = getattr(error, "reason", Reason("engine"))
+    elif isinstance(error, RecursionError):
+        reason = Reason("limit(recursion)")
+    elif isinstance(error, MemoryError):
+        reason = Reason("limit(memory)")
+    elif innermost(error.__traceback__)[0] is None:
+        raise error
+    else:
+        failure = failure_of(error)
+        reason = Reason("tree-not-usable", detail=f"{failure.type}: {failure.message}")
+    return with_place(reason, error.__traceback__)
+
+
+def _may_branch(reason: Reason) -> bool:
+    """Whether exploring both answers may get further than one run did."""
+    return not reason.code.startswith(("limit(", "refused(", "source-", "tree-"))
 
 
 def _profile(tree: Tree, changes: Mapping[str, str | bool]) -> Any:

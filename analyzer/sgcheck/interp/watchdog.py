@@ -1,0 +1,88 @@
+"""Bounds on time and memory for what the guards cannot count: long work inside one native call.
+
+Steps are counted everywhere (see `runtime`). In addition, where the system has them, a timer
+interrupts Python code (comprehensions, regular expressions, loops of the standard library), the
+kernel refuses memory beyond an allowance, and a second timer ends the process when nothing else
+gets through. Where the system has none of these, the guards' own bounds on sizes remain.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sgcheck.values.signals import LimitReached
+
+MEMORY = 2 << 30
+"""Bytes that running a tree may take beyond what the process already has."""
+LAST_RESORT = 60.0
+"""Seconds of processor time beyond the limit after which the process is ended."""
+
+_depth = 0
+
+
+@contextmanager
+def watched(seconds: float | None) -> Iterator[None]:
+    """Inside, code of the tree runs. May raise LimitReached anywhere inside."""
+    global _depth
+    if _depth or seconds is None:
+        yield
+        return
+    _depth += 1
+    undo: list[Any] = []
+    try:
+        _limit_memory(undo)
+        _set_timers(seconds, undo)
+        yield
+    finally:
+        _depth -= 1
+        for step in reversed(undo):
+            step()
+
+
+def _limit_memory(undo: list[Any]) -> None:
+    if not sys.platform.startswith("linux"):
+        return
+    try:
+        import resource
+
+        with open("/proc/self/statm", "rb") as file:  # noqa: PTH123
+            pages = int(file.read().split()[0])
+        size = pages * resource.getpagesize()
+        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+        wanted = size + MEMORY
+        if soft != resource.RLIM_INFINITY:
+            wanted = min(wanted, soft)
+        resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
+        undo.append(lambda: resource.setrlimit(resource.RLIMIT_AS, (soft, hard)))
+    except (ImportError, OSError, ValueError):
+        return
+
+
+def _set_timers(seconds: float, undo: list[Any]) -> None:
+    if (
+        not hasattr(signal, "setitimer")
+        or threading.current_thread() is not threading.main_thread()
+        or signal.getitimer(signal.ITIMER_REAL)[0]
+    ):
+        return
+
+    def stop(number: int, frame: Any) -> None:
+        raise LimitReached("time")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    # A little later than the guards' own deadline; again and again, in case one is swallowed.
+    signal.setitimer(signal.ITIMER_REAL, seconds * 1.1 + 0.1, 1.0)
+
+    def disarm() -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before if before is not None else signal.SIG_DFL)
+
+    undo.append(disarm)
+    if not signal.getitimer(signal.ITIMER_VIRTUAL)[0]:
+        signal.setitimer(signal.ITIMER_VIRTUAL, seconds + LAST_RESORT)
+        undo.append(lambda: signal.setitimer(signal.ITIMER_VIRTUAL, 0))
