@@ -12,7 +12,8 @@ from typing import Any
 
 from sgcheck.interp.runtime import RUNTIME as R
 from sgcheck.values.signals import Escape
-from sgcheck.values.unknown import Unknown
+from sgcheck.values.symbols import Choice
+from sgcheck.values.unknown import ASK, Unknown
 
 _MISSING = object()
 REMOVED = None
@@ -132,16 +133,27 @@ class Environ(MutableMapping[str, str]):
         value = self._look(key)
         if value is _MISSING:
             raise KeyError(key)
+        if isinstance(value, Choice):
+            # Set on some paths only.
+            return ASK[-1].present(self.content, key, value)
         return value
 
     def get(self, key: Any, default: Any = None) -> Any:
-        try:
+        if not isinstance(key, str):
             return self[key]
-        except KeyError:
-            return default
+        value = self._look(key)
+        if isinstance(value, Choice):
+            return ASK[-1].defaulted(value, default)
+        return default if value is _MISSING else value
 
     def __contains__(self, key: object) -> bool:
-        return isinstance(key, str) and self._look(key) is not _MISSING
+        if not isinstance(key, str):
+            return False
+        value = self._look(key)
+        if isinstance(value, Choice):
+            there = ASK[-1].binary("in", key, {key: value})
+            return bool(ASK[-1].truth(there) if isinstance(there, Unknown) else there)
+        return value is not _MISSING
 
     def _about_to_write(self, key: str, value: Any) -> None:
         if self._importing:
