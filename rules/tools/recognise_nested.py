@@ -47,7 +47,11 @@ class NestedReader(ValueReader):
             if target is not None and target != where:
                 return None
             target = where
-        if source is None or target is None or not how.keys() & {"class", "mapped", "typed"}:
+        if (
+            source is None
+            or target is None
+            or not how.keys() & {"class", "fixed", "mapped", "typed"}
+        ):
             return None
         origin = self.target(source)
         passes = how.pop("passes", None)
@@ -161,7 +165,9 @@ class NestedReader(ValueReader):
         if "mapped" in how and made != {"mapped": None}:
             # The default model type is written into the dictionary, the class is fixed.
             how["writes"] = how.pop("mapped")
-        if made != {"mapped": None}:
+        if made.get("mapped") is not None:
+            how["fixed"] = made["mapped"]
+        elif made != {"mapped": None}:
             how.update(made)
         elif "mapped" not in how:
             raise Unrecognised("nested: no default model type")

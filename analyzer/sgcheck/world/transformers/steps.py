@@ -233,6 +233,8 @@ def _nested_from_dict(run: Run, source: Value, given: dict[str, Any], how: dict[
         given["model_type"] = given.get("model_type", how["writes"])
     if "class" in how:
         return _class_of(run, how["class"])(**given)
+    if "fixed" in how:
+        return run.classes.class_for_model_type(how["fixed"])(**given)
     if "typed" in how:
         way, default = how["typed"]
         model_type = getattr(given, way)("model_type", default)

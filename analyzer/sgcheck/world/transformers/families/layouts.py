@@ -182,6 +182,17 @@ def _attention_by_period(self: Any) -> list[str]:
     return ["attention" if index % period == offset else "mamba" for index in range(count)]
 
 
+def _general_names(self: Any) -> list[str]:
+    state = "linear_attention" if self._release.at_least(5, 19) else "mamba"
+    return [_FULL if kind == "attention" else state for kind in self.layers_block_type]
+
+
+def _experts_by_period(self: Any) -> list[Any]:
+    period, offset = self.expert_layer_period, self.expert_layer_offset
+    count = self.num_hidden_layers
+    return [self.num_experts if index % period == offset else 1 for index in range(count)]
+
+
 def _attention_by_index(self: Any) -> list[str]:
     newest = self._release.at_least(5, 19)
     names = (_FULL, "linear_attention") if newest else ("attention", "mamba")
@@ -292,6 +303,8 @@ MEMBERS: dict[tuple[str, str], Any] = {
     ("LagunaConfig", "validate_architecture"): _validate_laguna,
     ("JambaConfig", "validate_architecture"): _validate_offsets,
     ("JambaConfig", "layers_block_type"): property(_attention_by_period),
+    ("JambaConfig", "layer_types"): property(_general_names),
+    ("JambaConfig", "layers_num_experts"): property(_experts_by_period),
     ("BambaConfig", "layers_block_type"): property(_attention_by_index),
     ("LongcatFlashConfig", "num_hidden_layers"): property(_twice_the_layers, _half_the_layers),
 }
