@@ -117,7 +117,7 @@ class Explorer(SymbolicOperations):
             return self._construct(func, args, kwargs)
         journal = R.journal
         assert journal is not None
-        outer, entry, depth = self.frame, self.path, R.try_depth
+        outer, entry, depth = self.frame, self.path, len(R.tries)
         mark, born = journal.mark(), len(R.fresh)
         self.frame = frame = Frame([])
         try:
@@ -127,7 +127,7 @@ class Explorer(SymbolicOperations):
             value, error = None, caught
         finally:
             self.frame = outer
-            R.try_depth = depth
+            del R.tries[depth:]
         if not frame.taken:
             if error is not None:
                 if isinstance(error, EngineSignal) and not isinstance(
@@ -178,7 +178,7 @@ class Explorer(SymbolicOperations):
                 if isinstance(error, EngineSignal):
                     if not isinstance(error, PathOver):
                         self._engine_loss(error)
-                elif depth > 0:
+                elif _is_caught(error, depth):
                     raised.append((condition, error, redo))
                 else:
                     self._loss(condition, error)
@@ -197,7 +197,7 @@ class Explorer(SymbolicOperations):
                 value, error = None, caught
             finally:
                 self.frame = outer
-                R.try_depth = depth
+                del R.tries[depth:]
         self.ends_seen += len(ends)
         _ = remaining
         return self._leave(journal, entry, ends, raised)
@@ -299,7 +299,7 @@ class Explorer(SymbolicOperations):
             mark = journal.mark()
             self.path = TRUE
             self.frame = frame = Frame(prefix)
-            R.try_depth = 0
+            R.tries = []
             try:
                 value = func()
                 results.append((self.path, value))
@@ -340,6 +340,19 @@ def _next(taken: list[tuple[list[Condition], int]]) -> list[int] | None:
         if index + 1 < len(options):
             return [*indexes[:position], index + 1]
     return None
+
+
+def _is_caught(error: BaseException, depth: int) -> bool:
+    """Whether one of the `try` statements around a region would catch an error."""
+    for types in R.tries[:depth]:
+        if types is None:
+            return True
+        try:
+            if isinstance(error, types()):
+                return True
+        except Exception:
+            return True
+    return False
 
 
 def _identities(objects: list[Any]) -> set[int]:

@@ -170,14 +170,15 @@ def finishing() -> None:
         raise error
 
 
-def enter_try() -> None:
-    """Entering the body of a `try` that has handlers."""
-    R.try_depth += 1
+def enter_try(types: Callable[[], tuple[Any, ...]] | None) -> None:
+    """Entering the body of a `try`. `types` are what its handlers catch (None: everything)."""
+    R.tries.append(types)
 
 
 def leave_try() -> None:
     """Leaving it, however."""
-    R.try_depth -= 1
+    if R.tries:
+        R.tries.pop()
 
 
 def match_subject(value: Any) -> Any:

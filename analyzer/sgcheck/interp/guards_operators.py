@@ -169,4 +169,5 @@ def formatted(*parts: Any) -> Any:
         if spec:
             natives.check_format_spec(spec)
         out.append(format(value, spec))
+    natives.bounded(sum(map(len, out)))
     return "".join(out)

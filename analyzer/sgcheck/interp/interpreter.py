@@ -44,7 +44,7 @@ class Interpreter:
         """Everything that runs code of the tree runs inside: limits, unknowns, recording off."""
         ASK.append(operations)
         RUNTIME.limits(steps=steps, seconds=seconds)
-        RUNTIME.try_depth = 0
+        RUNTIME.tries = []
         try:
             with watched(seconds):
                 yield

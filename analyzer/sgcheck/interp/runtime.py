@@ -22,16 +22,18 @@ class Runtime:
         "deadline",
         "fresh",
         "journal",
+        "max_peak",
         "max_steps",
         "on_construct",
         "on_declare",
         "on_display",
         "on_write",
+        "peak",
         "record_class",
         "region",
         "steps_done",
         "steps_left",
-        "try_depth",
+        "tries",
     )
 
     def __init__(self) -> None:
@@ -43,11 +45,13 @@ class Runtime:
         self.on_declare: Trace | None = None
         self.on_display: Callable[[dict[str, Any], Any], None] | None = None
         self.region: Callable[..., Any] | None = None
-        self.try_depth = 0
+        self.tries: list[Callable[[], tuple[Any, ...]] | None] = []
         self.max_steps = 50_000_000
         self.steps_done = 0
         self.steps_left = STEP_BLOCK
         self.deadline: float | None = None
+        self.peak: Callable[[], int] | None = None
+        self.max_peak = 0
 
     def limits(self, *, steps: int = 50_000_000, seconds: float | None = 30.0) -> None:
         """Start counting afresh."""
@@ -66,6 +70,9 @@ class Runtime:
         if self.deadline is not None and time.monotonic() > self.deadline:
             self.steps_left = 0
             raise LimitReached("time")
+        if self.peak is not None and self.peak() > self.max_peak:
+            self.steps_left = 0
+            raise LimitReached("memory")
 
 
 RUNTIME = Runtime()

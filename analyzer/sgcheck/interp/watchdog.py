@@ -15,12 +15,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from sgcheck.interp.runtime import RUNTIME
 from sgcheck.values.signals import LimitReached
 
-MEMORY = 2 << 30
+MEMORY = 1 << 30
 """Bytes that running a tree may take beyond what the process already has."""
-LAST_RESORT = 60.0
+LAST_RESORT = 30.0
 """Seconds of processor time beyond the limit after which the process is ended."""
+
+_RSS_UNIT = 1 if sys.platform == "darwin" else 1024
+"""Bytes in the unit in which the system tells the peak."""
 
 _depth = 0
 
@@ -45,11 +49,17 @@ def watched(seconds: float | None) -> Iterator[None]:
 
 
 def _limit_memory(undo: list[Any]) -> None:
-    if not sys.platform.startswith("linux"):
-        return
     try:
         import resource
-
+    except ImportError:
+        return
+    if not sys.platform.startswith("linux"):
+        # Elsewhere the kernel does not refuse: the guards look at the peak from time to time.
+        RUNTIME.peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        RUNTIME.max_peak = RUNTIME.peak() + MEMORY // _RSS_UNIT
+        undo.append(lambda: setattr(RUNTIME, "peak", None))
+        return
+    try:
         with open("/proc/self/statm", "rb") as file:  # noqa: PTH123
             pages = int(file.read().split()[0])
         size = pages * resource.getpagesize()
@@ -59,7 +69,7 @@ def _limit_memory(undo: list[Any]) -> None:
             wanted = min(wanted, soft)
         resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
         undo.append(lambda: resource.setrlimit(resource.RLIMIT_AS, (soft, hard)))
-    except (ImportError, OSError, ValueError):
+    except (OSError, ValueError):
         return
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 
 from sgcheck.syntax import branches, scopes
 from sgcheck.syntax.names import PREFIX
@@ -251,7 +252,6 @@ class Statements(Patterns):
 
     def _try(self, node: ast.Try) -> ast.stmt:
         self._in_try += 1
-        enter, leave = self._guard("try", node), self._guard("endtry", node)
         body = self._body(node.body)
         self._in_try -= 1
         if node.handlers:
@@ -265,11 +265,9 @@ class Statements(Patterns):
                     handler.type = self.visit(handler.type)
                 handler.body = self._body(handler.body)
                 handlers.append(handler)
+            catching = [h for h in handlers if not _passes_on(h)]
             node.handlers = [passing, *handlers]
-            inner = ast.Try(
-                [self._at(ast.Expr(enter), node), *body], [], [], [self._at(ast.Expr(leave), node)]
-            )
-            node.body = [self._at(inner, node)]
+            node.body = self._watched(body, catching, node) if catching else body
         else:
             node.body = body
         node.orelse = self._body(node.orelse)
@@ -278,6 +276,22 @@ class Statements(Patterns):
             check = self._at(ast.Expr(self._guard("fin", node.finalbody[0])), node.finalbody[0])
             node.finalbody = [check, *self._body(node.finalbody)]
         return node
+
+    def _watched(
+        self, body: list[ast.stmt], catching: list[ast.ExceptHandler], node: ast.Try
+    ) -> list[ast.stmt]:
+        """The body of a `try`, which says while it runs what its handlers would catch."""
+        types: ast.expr | None = None
+        if all(h.type is not None for h in catching):
+            kinds = [copy.deepcopy(h.type) for h in catching if h.type is not None]
+            types = self._at(ast.Tuple(kinds, ast.Load()), node)
+        told = self._thunk(types) if types is not None and self._may_be_delayed(types) else None
+        enter = self._guard("try", node, told if told is not None else self._text(None, node))
+        leave = self._guard("endtry", node)
+        inner = ast.Try(
+            [self._at(ast.Expr(enter), node), *body], [], [], [self._at(ast.Expr(leave), node)]
+        )
+        return [self._at(inner, node)]
 
     def visit_Try(self, node: ast.Try) -> ast.stmt:
         return self._try(node)
@@ -377,3 +391,14 @@ class Statements(Patterns):
         node.body = self._body(node.body)
         self.scopes.pop()
         return node
+
+
+def _passes_on(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler always raises again what it caught (after noting it somewhere)."""
+    last = handler.body[-1]
+    again = isinstance(last, ast.Raise) and last.exc is None
+    return again and not any(
+        isinstance(n, ast.Return | ast.Continue | ast.Break | ast.Yield)
+        for statement in handler.body
+        for n in ast.walk(statement)
+    )
