@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import textwrap
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from sgcheck.interp.interpreter import Interpreter
@@ -23,6 +25,8 @@ from sgcheck_rules.packages import installed_profile
 
 MODULE = "sglang.srt.server_args"
 PATH = "sglang/srt/server_args.py"
+NOWHERE = Path(os.devnull) / "nowhere"
+"""A cache folder that cannot be written: nothing is kept."""
 PROFILE = "llama-3.1-8b-instruct"
 METADATA = "Metadata-Version: 2.1\nName: sglang\nVersion: 0.0.0\nRequires-Dist: torch==2.9.1\nRequires-Dist: transformers==4.57.1\n"
 
@@ -85,6 +89,6 @@ class Failed:
 
 def predict(tree: Tree, **limits: Any) -> Resolution:
     """The launch of a tree with a known model."""
-    predictor = Predictor(tree, **limits)
+    predictor = Predictor(tree, cache=NOWHERE, **limits)
     facts = load_model(PROFILE)
     return predictor.check(Launch((), {}, resolve_target("sm90", None), facts))

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sgcheck.interp import declarations, merge
-from sgcheck.interp.builtins import Interrupted
 from sgcheck.interp.journal import Entry, Journal
 from sgcheck.interp.runtime import RUNTIME as R
 from sgcheck.interp.symbolic import SymbolicOperations
@@ -311,7 +310,9 @@ class Explorer(SymbolicOperations):
                 break
             except EngineSignal as signal:
                 self._engine_loss(signal)
-            except (Exception, SystemExit, GeneratorExit, Interrupted) as error:
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
                 self._loss(self.path, error)
             finally:
                 self.frame = None

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sgcheck.errors import NothingToAnalyse
-from sgcheck.interp.builtins import Interrupted
 from sgcheck.interp.explore import Explorer, Loss
 from sgcheck.interp.opaque import OpaqueOperations
 from sgcheck.resolve import answers
@@ -96,7 +95,9 @@ class Predictor:
             return self._unmodelled(launch)
         try:
             result = self._check(launch, trace, explore)
-        except (EngineSignal, Exception, SystemExit, GeneratorExit) as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             result = self._nothing(launch, _stopped(error))
         if result.outcome.reason is not None and result.outcome.reason.code.startswith("limit("):
             # Whatever was interrupted may have left its interpreter half changed.
@@ -129,7 +130,9 @@ class Predictor:
                 return module
             except (EngineSignal, RecursionError, MemoryError) as signal:
                 return _stopped(signal)
-            except (Exception, SystemExit, GeneratorExit, Interrupted) as error:
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
                 failure = failure_of(error)
                 text = f"{failure.type}: {failure.message}"
                 return Reason("tree-not-importable", failure.file, failure.line, text)

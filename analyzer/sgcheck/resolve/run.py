@@ -14,7 +14,6 @@ from typing import Any
 
 import msgspec
 
-from sgcheck.interp.builtins import Interrupted
 from sgcheck.interp.faults import fault_of
 from sgcheck.resolve.resolution import Reason
 from sgcheck.resolve.trace import Trace
@@ -157,7 +156,9 @@ def run_launch(
         )
     except MemoryError as error:
         run.status, run.reason = "unknown", with_place(Reason("limit(memory)"), error.__traceback__)
-    except (Exception, SystemExit, GeneratorExit, Interrupted) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         fault = fault_of(error)
         if fault is not None:
             run.status, run.reason = "unknown", with_place(fault, error.__traceback__)

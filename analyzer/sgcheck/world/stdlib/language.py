@@ -22,7 +22,7 @@ import typing_extensions
 
 from sgcheck.interp import guards, natives
 from sgcheck.interp.runtime import RUNTIME as R
-from sgcheck.values.signals import Refused
+from sgcheck.values.signals import LimitReached, Refused
 from sgcheck.values.unknown import Unknown
 from sgcheck.world.facade import Facade, changing, lifted, public_names
 
@@ -89,7 +89,7 @@ def _counter_ticks(make: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _MANY = 1000
-"""The most factors of a product; beyond it no product of more than one element is ever finished."""
+"""The most factors of a product: a longer one is never finished."""
 
 
 class count:  # noqa: N801
@@ -120,7 +120,9 @@ def _itertools() -> Facade:
             yield from guards.counted(iterable)
 
     def product(*iterables: Any, repeat: int = 1) -> Any:
-        pools = [list(guards.counted(i)) for i in iterables] * min(repeat, _MANY)
+        if repeat > _MANY:
+            raise LimitReached("size")
+        pools = [list(guards.counted(i)) for i in iterables] * repeat
         return multiplied(*pools)
 
     multiplied = names["product"]

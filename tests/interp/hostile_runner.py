@@ -1,0 +1,115 @@
+"""Run hostile trees in a process of their own and tell, one JSON line each, what came of them.
+
+usage: hostile_runner.py attacks|bombs|hopeless NAME...
+
+While a tree runs an audit hook watches: whatever opens a file, starts a process or reaches the
+network is told as `events`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import textwrap
+import time
+import warnings
+from typing import Any
+
+from interp_attacks import ATTACKS
+from interp_bombs import BOMBS, HOPELESS
+from interp_lab import RECORD, predict, tree_of
+
+from sgcheck.interp import watchdog
+
+SECONDS = 1.0
+STEPS = 2_000_000
+
+GOT = """
+def outcome():
+    try:
+        if not attempt():
+            raise KeyError("nothing")
+    except Exception as error:
+        raise KeyError("stopped") from None
+    raise ValueError("LEAKED")
+"""
+
+WATCHED = (
+    "os.",
+    "subprocess.",
+    "socket.",
+    "shutil.",
+    "ctypes.",
+    "pty.",
+    "mmap.",
+    "tempfile.",
+    "sqlite3.",
+    "urllib.",
+    "winreg.",
+    "glob.",
+    "pickle.",
+    "builtins.input",
+    "exec",
+    "open",
+)
+HARMLESS = ("os.listdir", "os.scandir")
+"""What Python does itself when it imports a module of its library for the first time."""
+
+
+class Watch:
+    """Events of interest, while `on`."""
+
+    def __init__(self) -> None:
+        self.on = False
+        self.events: list[str] = []
+
+    def __call__(self, event: str, args: tuple[Any, ...]) -> None:
+        if not self.on or event in HARMLESS or not event.startswith(WATCHED):
+            return
+        if str(args[0]).endswith((".py", ".pyc", "/proc/self/statm")) or "nowhere" in str(args[0]):
+            return
+        if event == "exec" and (
+            args[0].co_filename != "<string>" or "__create_fn__" in args[0].co_names
+        ):
+            # The tree's own code under guard, and what `dataclasses` makes of checked names.
+            return
+        self.events.append(f"{event} {args[:1]!r}"[:200])
+
+
+def source_of(kind: str, name: str) -> str:
+    """The whole module of an attack."""
+    if kind == "attacks":
+        return textwrap.dedent(ATTACKS[name]) + GOT + RECORD.replace("attempt()", "outcome()")
+    return textwrap.dedent((BOMBS if kind == "bombs" else HOPELESS)[name]) + RECORD
+
+
+def main(kind: str, names: list[str]) -> None:
+    """Run each and print its line."""
+    warnings.simplefilter("ignore")
+    watchdog.LAST_RESORT = 3.0
+    watch = Watch()
+    sys.addaudithook(watch)
+    predict(tree_of("def attempt(): return 1\n" + RECORD))
+    for name in names:
+        tree = tree_of(source_of(kind, name))
+        started = time.monotonic()
+        watch.on = True
+        try:
+            found = predict(tree, seconds=SECONDS, steps=STEPS)
+        finally:
+            watch.on = False
+        outcome = found.outcome
+        line = {
+            "name": name,
+            "status": outcome.status,
+            "reason": outcome.reason.code if outcome.reason else None,
+            "message": outcome.error.message if outcome.error else None,
+            "seconds": round(time.monotonic() - started, 1),
+            "events": watch.events[:],
+        }
+        watch.events.clear()
+        print(json.dumps(line), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2:])
