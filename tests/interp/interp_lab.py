@@ -30,7 +30,7 @@ NOWHERE = Path(os.devnull) / "nowhere"
 PROFILE = "llama-3.1-8b-instruct"
 METADATA = "Metadata-Version: 2.1\nName: sglang\nVersion: 0.0.0\nRequires-Dist: torch==2.9.1\nRequires-Dist: transformers==4.57.1\n"
 
-RECORD = '''
+RECORD = """
 import dataclasses
 
 @dataclasses.dataclass
@@ -43,7 +43,7 @@ class ServerArgs:
 
 def prepare_server_args(argv):
     return ServerArgs(argv[1])
-'''
+"""
 """The least that a tree needs to be launched; `attempt` is the part under test."""
 
 

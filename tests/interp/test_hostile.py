@@ -22,7 +22,12 @@ MOST_SECONDS = 30.0
 """For one tree whose time is limited to a second: what one native call may take on a slow machine."""
 
 # Attacks on which Python itself answers with a value: what they reach is known to be harmless.
-FINISHING = {"factorial", "decimal precision", "numbers from bytes", "regular expression that repeats"}
+FINISHING = {
+    "factorial",
+    "decimal precision",
+    "numbers from bytes",
+    "regular expression that repeats",
+}
 OWN_ERROR = {"deep literal"}
 
 
@@ -162,7 +167,12 @@ def test_a_tree_without_a_record_is_a_reason(name: str) -> None:
     assert outcome.reason is not None or outcome.error is not None
 
 
-LEAVING = ("KeyboardInterrupt", "GeneratorExit", "SystemExit(3)", "type('E', (BaseException,), {})()")
+LEAVING = (
+    "KeyboardInterrupt",
+    "GeneratorExit",
+    "SystemExit(3)",
+    "type('E', (BaseException,), {})()",
+)
 
 
 @pytest.mark.parametrize("error", LEAVING)
