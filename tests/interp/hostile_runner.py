@@ -80,7 +80,8 @@ def source_of(kind: str, name: str) -> str:
     """The whole module of an attack."""
     if kind == "attacks":
         return textwrap.dedent(ATTACKS[name]) + GOT + RECORD.replace("attempt()", "outcome()")
-    return textwrap.dedent((BOMBS if kind == "bombs" else HOPELESS)[name]) + RECORD
+    body = BOMBS[name] if kind == "bombs" else HOPELESS[name]
+    return textwrap.dedent(body) + RECORD
 
 
 def main(kind: str, names: list[str]) -> None:

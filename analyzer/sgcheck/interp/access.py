@@ -77,9 +77,13 @@ def check_read(obj: Any, name: str) -> None:
     if name in FORBIDDEN_ATTRIBUTES:
         if name.startswith("__") or not is_own(obj, name):
             raise Refused(f"attribute {name}")
-    elif is_dunder(name) and name not in READABLE_DUNDERS and not is_own(obj, name):
-        if name in RAW or hasattr(obj, name):
-            raise Refused(f"attribute {name}")
+    elif (
+        is_dunder(name)
+        and name not in READABLE_DUNDERS
+        and not is_own(obj, name)
+        and (name in RAW or hasattr(obj, name))
+    ):
+        raise Refused(f"attribute {name}")
 
 
 def check_write(obj: Any, name: str) -> None:

@@ -118,7 +118,6 @@ def _delattr(obj: Any, name: Any) -> None:
 
 def _isinstance(obj: Any, cls: Any) -> Any:
     if isinstance(obj, Unknown) or isinstance(cls, Unknown):
-        value = obj if isinstance(obj, Unknown) else cls
         return ASK[-1].apply(
             isinstance,
             (

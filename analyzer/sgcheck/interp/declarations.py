@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sgcheck.interp.journal import MISSING
 from sgcheck.values.condition import Condition
+from sgcheck.values.unknown import Unknown
 
 if TYPE_CHECKING:
     from sgcheck.interp.explore import Explorer
@@ -22,7 +23,7 @@ def is_declaration(element: Any) -> bool:
     return (
         type(element) is tuple
         and len(element) == 2
-        and isinstance(element[0], str)
+        and isinstance(element[0], str | Unknown)
         and type(element[1]) is dict
         and all(isinstance(key, str) for key in element[1])
     )
@@ -33,6 +34,7 @@ def join(
 ) -> Any:
     """One list for several that start with `base`; `merge.NOT_JOINED` if they are no declarations."""
     from sgcheck.interp.merge import NOT_JOINED
+    from sgcheck.interp.symbolic import alike
 
     start = len(base)
     if any(len(v) < start for v in values):
@@ -40,7 +42,7 @@ def join(
     suffixes = [v[start:] for v in values]
     if not all(is_declaration(e) for suffix in suffixes for e in suffix):
         return NOT_JOINED
-    rows: list[tuple[str, list[dict[str, Any] | None]]] = []
+    rows: list[tuple[Any, list[dict[str, Any] | None]]] = []
     for index, suffix in enumerate(suffixes):
         position = 0
         for source, fields in suffix:
@@ -48,7 +50,7 @@ def join(
                 (
                     i
                     for i in range(position, len(rows))
-                    if rows[i][0] == source and rows[i][1][index] is None
+                    if alike(rows[i][0], source) and rows[i][1][index] is None
                 ),
                 None,
             )

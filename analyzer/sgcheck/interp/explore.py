@@ -149,7 +149,7 @@ class Explorer(SymbolicOperations):
             and "__init__" in _names(cls)
         )
         if not plain or getattr(cls, "__abstractmethods__", None):
-            return self.region(lambda *a, **k: cls(*a, **k), args, kwargs)
+            return self.region(lambda *a, **k: cls(*a, **k), args, kwargs)  # noqa: PLW0108 (no class)
         obj = cls.__new__(cls)
         R.fresh.append(obj)
         if hasattr(obj, "__dict__"):

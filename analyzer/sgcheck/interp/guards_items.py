@@ -21,12 +21,10 @@ def item(obj: Any, key: Any) -> Any:
     """`obj[key]`."""
     if isinstance(key, Unknown):
         if isinstance(obj, type):
-            return obj[key]
+            return obj[key]  # type: ignore[index]
         return ASK[-1].item(obj, key)
     if type(key) is tuple and type(obj) is dict and holds_unknown(key):
-        return ASK[-1].item(obj, key)
-    if type(key) is tuple and type(obj) is dict and holds_unknown(key):
-        return ASK[-1].item(obj, key)
+        return ASK[-1].item(obj, key)  # type: ignore[arg-type]
     if isinstance(obj, natives.JOURNALED_MISSING) and R.journal is not None and key not in obj:
         R.journal.item(obj, key)
     value = obj[key]

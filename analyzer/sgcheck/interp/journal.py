@@ -223,7 +223,7 @@ def _swap_slot(obj: Any, key: str, value: Any) -> Any:
     except AttributeError:
         current = MISSING
     for cls in type(obj).__mro__:
-        slot = cls.__dict__.get(key)
+        slot: Any = cls.__dict__.get(key)
         if type(slot).__name__ == "member_descriptor":
             if value is not MISSING:
                 slot.__set__(obj, value)

@@ -219,7 +219,8 @@ class SymbolicOperations(Operations):
     def condition_of(self, value: Any) -> Condition:
         """The condition under which a value is true."""
         if isinstance(value, Test):
-            return value.condition
+            mine: Condition = value.condition
+            return mine
         if isinstance(value, Choice):
             return self.space.any_of(
                 self.space.both(c, self.condition_of(v)) for c, v in self.cases(value)
@@ -621,7 +622,7 @@ class SymbolicOperations(Operations):
         from sgcheck.interp.guards import item as read
 
         if isinstance(value, Choice):
-            mapped = self.map(lambda v, k: read(v, k), [value, key])
+            mapped = self.map(read, [value, key])
             if mapped is not NotImplemented:
                 return mapped
         if isinstance(value, Fact):
@@ -759,7 +760,8 @@ def _blame(value: Unknown) -> Reason:
         for _, case in value.cases:
             if isinstance(case, Unknown):
                 return _blame(case)
-    return value.reason
+    reason: Reason = value.reason
+    return reason
 
 
 def _apply_isinstance(ops: SymbolicOperations, obj: Any, cls: Any) -> Any:

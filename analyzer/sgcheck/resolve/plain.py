@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import math
 import re
 from typing import Any
 
@@ -26,7 +27,7 @@ def plain(value: Any, depth: int = 0) -> JsonValue:
     if isinstance(value, int):
         return int(value)
     if isinstance(value, float):
-        return value if value == value and abs(value) != float("inf") else repr(value)
+        return value if math.isfinite(value) else repr(value)
     if isinstance(value, Unknown):
         return repr(value)
     if depth > _DEPTH:

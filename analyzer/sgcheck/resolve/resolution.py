@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-JsonValue: TypeAlias = "None | bool | int | float | str | list[JsonValue] | dict[str, JsonValue]"
+JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 
 Status: TypeAlias = Literal["decided", "conditional", "unknown"]
 OutcomeStatus: TypeAlias = Literal["ok", "startup_error", "cli_error", "conditional", "unknown"]

@@ -20,16 +20,19 @@ def word(value: Any) -> str:
 def clause(variable: Variable, values: ValueSet) -> str:
     """What one step of a path says."""
     name = variable.name
-    if (
-        variable.domain == frozenset((True, False))
-        or values.values <= {True, False}
-        and variable.kind == "flag"
+    if variable.domain == frozenset((True, False)) or (
+        values.values <= {True, False} and variable.kind == "flag"
     ):
         return name if True in values else f"not ({name})"
     falsy = {v for v in values.values if v is None or v is False or v == "" or repr(v) == "absent"}
     if len(falsy) == len(values.values) > 1:
         return f"{name} is set" if values.others else f"{name} is not set"
-    if falsy == values.values and falsy and next(iter(falsy)) is not None and repr(next(iter(falsy))) == "absent":
+    if (
+        falsy == values.values
+        and falsy
+        and next(iter(falsy)) is not None
+        and repr(next(iter(falsy))) == "absent"
+    ):
         return f"{name} is there" if values.others else f"{name} is absent"
     listed = sorted(word(v) for v in values.values)
     if values.others:

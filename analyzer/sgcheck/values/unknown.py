@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from sgcheck.values.signals import Escape
 from sgcheck.resolve.resolution import Reason
+from sgcheck.values.signals import Escape
 
 
 class Operations:
@@ -127,7 +127,7 @@ class _UnknownBase:
         return Unknown(Reason(f"not-modelled({type(self).__name__}.{name})"))
 
 
-class Unknown:
+class Unknown:  # noqa: PLW1641 (`__hash__` is one of those that refuse)
     """An opaque unknown: only the reason is known."""
 
     __slots__ = ("label", "reason")
@@ -169,7 +169,7 @@ class Unknown:
     def _native(self, *args: Any) -> NoReturn:
         raise Escape(self.reason)
 
-    __hash__ = __len__ = __index__ = __int__ = __float__ = __str__ = __format__ = _native  # type: ignore[assignment]
+    __hash__ = __len__ = __index__ = __int__ = __float__ = __str__ = __format__ = _native
     __contains__ = __enter__ = __exit__ = __fspath__ = __next__ = _native
 
     def __deepcopy__(self, memo: Any) -> Unknown:

@@ -80,7 +80,9 @@ class Files:
 
     def _in_tree(self, path: Any) -> str | None:
         full = self.absolute(path)
-        return full[len(SITE) + 1 :] if self.tree is not None and full.startswith(SITE + "/") else None
+        return (
+            full[len(SITE) + 1 :] if self.tree is not None and full.startswith(SITE + "/") else None
+        )
 
     def isfile(self, path: Any) -> Any:
         inside = self._in_tree(path)

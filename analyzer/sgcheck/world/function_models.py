@@ -54,7 +54,9 @@ def _get_config(original: Any, files: Files, transformers: str) -> Any:
         if label is None:
             return guards.call(original, model, *args, **kwargs)
         if not ASK[-1].ask(f"transformers {transformers} knows the type of the {label}", UNKNOWN):
-            raise NotRecognised(f"Transformers {transformers} does not recognize the type of this model")
+            raise NotRecognised(
+                f"Transformers {transformers} does not recognize the type of this model"
+            )
         fact = files.unknown.config(label)
         overrides = kwargs.get("model_override_args")
         if isinstance(overrides, dict):

@@ -64,8 +64,8 @@ class _StructMeta(type(msgspec.Struct)):  # type: ignore[misc]
     """msgspec looks for `ClassVar` in the real `sys.modules`: tell it before it looks."""
 
     def __new__(mcs, name: str, bases: Any, names: dict[str, Any], **options: Any) -> Any:
-        annotations = names.get("__annotations__")
-        strings = annotations and any(isinstance(v, str) for v in annotations.values())
+        annotations: dict[str, Any] = names.get("__annotations__") or {}
+        strings = any(isinstance(v, str) for v in annotations.values())
         if strings:
             names = {
                 **names,
@@ -111,7 +111,8 @@ def _defstruct(
     names["__module__"] = (
         module or names.get("__module__") or tree_frame().f_globals.get("__name__", "sglang")
     )
-    return _StructMeta(name, tuple(bases or (_STRUCT,)), names, **options)
+    made: type = _StructMeta(name, tuple(bases or (_STRUCT,)), names, **options)
+    return made
 
 
 def _msgspec() -> dict[str, Facade]:
@@ -189,7 +190,7 @@ def _yaml() -> Facade:
         return yaml.safe_load(text)
 
     def dump(value: Any, *args: Any, **kwargs: Any) -> Any:
-        return lifted(lambda v: yaml.safe_dump(v))(value)
+        return lifted(yaml.safe_dump)(value)
 
     return Facade(
         "yaml",
@@ -202,9 +203,8 @@ def _quiet(function: Any) -> Any:
 
     def run(*args: Any, **kwargs: Any) -> Any:
         for value in (*args, *kwargs.values()):
-            if isinstance(value, re.RegexFlag | int) and not isinstance(value, bool):
-                if value & re.DEBUG:
-                    raise Refused("re.DEBUG")
+            if isinstance(value, int) and not isinstance(value, bool) and value & re.DEBUG:
+                raise Refused("re.DEBUG")
         return function(*args, **kwargs)
 
     run.__name__ = run.__qualname__ = function.__name__
@@ -295,11 +295,25 @@ def build(capability: tuple[int, int] | None) -> dict[str, Facade]:
         for n in ("virtual_memory", "cpu_count", "Process", "net_if_addrs")
     }
 
-    class BaseModel(_Unmodelled):
+    class BaseModel:
         __module__ = "pydantic"
 
         def __init_subclass__(cls, **kwargs: Any) -> None:
             return None
+
+        def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+            # What validation makes of the arguments is not modelled; the class's defaults are no answer.
+            return not_modelled(f"{cls.__module__}.{cls.__qualname__}()")
+
+        @classmethod
+        def model_rebuild(cls, *args: Any, **kwargs: Any) -> None:
+            return None
+
+    for name in (
+        "model_validate", "model_validate_json", "model_construct", "model_json_schema",
+        "parse_obj", "parse_raw", "schema", "model_fields", "model_config",
+    ):  # fmt: skip
+        setattr(BaseModel, name, not_modelled(f"pydantic.BaseModel.{name}"))
 
     def decorator(*args: Any, **kwargs: Any) -> Any:
         return lambda function: function
@@ -307,6 +321,9 @@ def build(capability: tuple[int, int] | None) -> dict[str, Facade]:
     pydantic_names = {"BaseModel": BaseModel, "Field": lambda *a, **k: None, "field_validator": decorator, "model_validator": decorator,
                       "ConfigDict": dict, "PrivateAttr": lambda *a, **k: None, "validator": decorator, "root_validator": decorator,
                       "field_serializer": decorator, "model_serializer": decorator}  # fmt: skip
+    pydantic_names.update(
+        {f"{when}Validator": _Unmodelled for when in ("After", "Before", "Plain", "Wrap")}
+    )
     tqdm = Facade("tqdm", {"tqdm": _Unmodelled})
     return {
         **_msgspec(), **_re(), **_packaging(), **_triton(capability),

@@ -139,8 +139,8 @@ class _NoGrad:
     def __enter__(self) -> None:
         return None
 
-    def __exit__(self, *exc: Any) -> bool:
-        return False
+    def __exit__(self, *exc: Any) -> None:
+        return None
 
 
 class _OpNamespace:
@@ -361,7 +361,7 @@ def build(target: TargetSpec, version: str) -> dict[str, Facade]:
         "torch.mps": names["mps"], "torch.jit": names["jit"], "torch.fx": names["fx"], "torch.utils": names["utils"],
         "torch.autograd": names["autograd"], "torch.accelerator": names["accelerator"], "torch.cuda.nccl": cuda.nccl,
     }  # fmt: skip
-    return modules
+    return modules  # noqa: RET504
 
 
 class _LibraryFragment:

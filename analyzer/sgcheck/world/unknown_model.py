@@ -45,7 +45,15 @@ _NESTED = (
     "thinker_config",
     "language_model_config",
 )
-_PARTS = (*_NESTED, "vision_config", "audio_config", "encoder", "decoder", "talker_config", "token2wav_config")
+_PARTS = (
+    *_NESTED,
+    "vision_config",
+    "audio_config",
+    "encoder",
+    "decoder",
+    "talker_config",
+    "token2wav_config",
+)
 _UNCHANGED = ("lower", "strip", "upper")
 _CLASS_NAME_ENDS = ("ForCausalLM", "ForConditionalGeneration", "LMHeadModel", "MTP", "NextN", "ForSequenceClassification",
                     "ForRewardModel", "ForCausalLMNextN", "ForCausalLMEagle", "ForCausalLMEagle3", "Eagle3")  # fmt: skip
@@ -56,17 +64,37 @@ _METHODS = ("fp8", "blockwise_int8", "modelopt", "modelopt_fp8", "modelopt_fp4",
             "awq", "awq_marlin", "gptq", "gptq_marlin", "moe_wna16", "compressed-tensors", "compressed_tensors", "qoq",
             "w4afp8", "petit_nvfp4", "fbgemm_fp8", "mxfp4", "mxfp8", "auto-round", "bitsandbytes", "gguf", "quark",
             "quark_int4fp8_moe", "modelslim", "quantization_mixed", "nvfp4", "marlin", "exl2", "hqq")  # fmt: skip
-_ALGORITHMS = ("FP8", "NVFP4", "MIXED_PRECISION", "W4A16_AWQ", "W4A8_AWQ", "W8A8_SQ_PER_CHANNEL", "FP8_PB_WO", "MXFP4", "MXFP8", "NVFP4_AWQ")
+_ALGORITHMS = (
+    "FP8",
+    "NVFP4",
+    "MIXED_PRECISION",
+    "W4A16_AWQ",
+    "W4A8_AWQ",
+    "W8A8_SQ_PER_CHANNEL",
+    "FP8_PB_WO",
+    "MXFP4",
+    "MXFP8",
+    "NVFP4_AWQ",
+)
 # Parts whose form is fixed: (label, key) -> named values of a text.
 _TEXTS: dict[tuple[str, str], tuple[str, ...]] = {
     ("quantization_config", "quant_method"): _METHODS,
     ("quantization_config", "quant_algo"): _ALGORITHMS,
     ("quantization", "quant_algo"): _ALGORITHMS,
 }
-_CERTAIN = {("quantization_config", "quant_method"), ("hf_quant_config", "quantization"), ("quantization", "quant_algo")}
+_CERTAIN = {
+    ("quantization_config", "quant_method"),
+    ("hf_quant_config", "quantization"),
+    ("quantization", "quant_algo"),
+}
 _OBJECTS = {"quantization_config", "hf_quant_config", "quantization"}
 _NEVER = {("model", "compression_config"), ("quantization_config", "quantization")}
-POSSIBLE_FILES = ("hf_quant_config.json", "generation_config.json", "tokenizer_config.json", "preprocessor_config.json")
+POSSIBLE_FILES = (
+    "hf_quant_config.json",
+    "generation_config.json",
+    "tokenizer_config.json",
+    "preprocessor_config.json",
+)
 """Files besides `config.json` that an ordinary checkpoint may have and that decide something."""
 
 
@@ -186,7 +214,12 @@ class JsonFact(Fact):
         """Whether an absent key may be told by the value None of its fact."""
         place = self._place(name)
         special = place in _CERTAIN or place in _NEVER or place in _TEXTS or place[1] in _OBJECTS
-        return not special and name not in _PARTS and name not in self._changed() and not self._is_standard(name)
+        return (
+            not special
+            and name not in _PARTS
+            and name not in self._changed()
+            and not self._is_standard(name)
+        )
 
     def _is_standard(self, name: str) -> bool:
         return False
@@ -244,8 +277,7 @@ class JsonFact(Fact):
         if name in ("to_dict", "copy", "__deepcopy__"):
             return self
         if name == "pop" and args and isinstance(args[0], str):
-            value = self.sg_getattr(ops, args[0], *(args[1:] or (None,)))
-            return value
+            return self.sg_getattr(ops, args[0], *(args[1:] or (None,)))
         shown = ", ".join(ops.show(a) for a in args)
         return Unknown(UNKNOWN, f"{self.label}.{name}({shown})")
 
@@ -264,7 +296,11 @@ class ConfigFact(JsonFact):
     @classmethod
     def part_of(cls, whole: ConfigFact) -> ConfigFact:
         """The configuration of the language part: another object with the same facts."""
-        part = cls(whole.label, object.__getattribute__(whole, "base"), object.__getattribute__(whole, "names"))
+        part = cls(
+            whole.label,
+            object.__getattribute__(whole, "base"),
+            object.__getattribute__(whole, "names"),
+        )
         object.__setattr__(part, "part", True)
         object.__setattr__(part, "known", object.__getattribute__(whole, "known"))
         object.__setattr__(part, "changed", object.__getattribute__(whole, "changed"))
@@ -289,11 +325,15 @@ class ConfigFact(JsonFact):
     def sg_truth(self, ops: Any) -> Condition:
         return TRUE
 
-    def sg_identical(self, ops: Any, other: Any) -> Condition | None:
-        return TRUE if other is self else FALSE
-
     def _is_standard(self, name: str) -> bool:
-        return name in _STANDARD or name in ("architectures", "torch_dtype", "dtype", "items", "keys", "__dict__")
+        return name in _STANDARD or name in (
+            "architectures",
+            "torch_dtype",
+            "dtype",
+            "items",
+            "keys",
+            "__dict__",
+        )
 
     def _own(self, ops: Any, name: str) -> Any:
         if name == "__dict__":
@@ -429,4 +469,3 @@ class UnknownText(Unknown):
     def __init__(self, label: str, content: Any) -> None:
         super().__init__(UNKNOWN, label)
         object.__setattr__(self, "content", content)
-

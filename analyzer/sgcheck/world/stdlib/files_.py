@@ -6,16 +6,16 @@ import fnmatch
 import io
 import pathlib
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from sgcheck.interp.runtime import RUNTIME as R
+from sgcheck.resolve.resolution import Reason
 from sgcheck.values.signals import Escape, Refused
 from sgcheck.values.unknown import ASK, Unknown
-from sgcheck.resolve.resolution import Reason
 from sgcheck.world.facade import Facade, lifted
+from sgcheck.world.files import CWD, HOME, TMP, Files, UnknownFile
 from sgcheck.world.unknown_model import UnknownText
-from sgcheck.world.files import UnknownFile, HOME, TMP, CWD, Files
 
 
 class VirtualFile:
@@ -25,7 +25,7 @@ class VirtualFile:
         self.name = path
         self._mode, self._closed = mode, False
         # A function, so that nothing of the world can be reached through an open file.
-        self._store = lambda data: files.write(path, data)
+        self._store: Callable[[bytes], None] = lambda data: files.write(path, data)
         self._writing = any(c in mode for c in "wax+")
         if self._writing:
             start = b""
@@ -86,8 +86,8 @@ class VirtualFile:
     def __enter__(self) -> VirtualFile:
         return self
 
-    def __exit__(self, *exc: Any) -> bool:
-        return False
+    def __exit__(self, *exc: Any) -> None:
+        return None
 
 
 def make_open(files: Files) -> Any:
@@ -108,13 +108,13 @@ def make_path_class(files: Files) -> type:
 
     class Path(pathlib.PurePosixPath):
         def exists(self) -> bool:
-            return files.exists(str(self))
+            return bool(files.exists(str(self)))
 
         def is_file(self) -> bool:
-            return files.isfile(str(self))
+            return bool(files.isfile(str(self)))
 
         def is_dir(self) -> bool:
-            return files.isdir(str(self))
+            return bool(files.isdir(str(self)))
 
         def iterdir(self) -> Any:
             return iter([self / name for name in files.listdir(str(self))])
@@ -195,8 +195,8 @@ class TemporaryFile:
     def __enter__(self) -> TemporaryFile:
         return self
 
-    def __exit__(self, *exc: Any) -> bool:
-        return False
+    def __exit__(self, *exc: Any) -> None:
+        return None
 
 
 def build(files: Files) -> dict[str, Facade]:

@@ -70,7 +70,7 @@ def cache(function: Any) -> Any:
     return _cached(function, None, False)
 
 
-class cached_property:  # noqa: N801
+class cached_property:
     """`functools.cached_property` whose value is stored through the journal."""
 
     def __init__(self, func: Any) -> None:
@@ -92,7 +92,7 @@ class cached_property:  # noqa: N801
         if value is _MISSING:
             value = guards.call(self.func, instance)
             if R.journal is not None:
-                R.journal.space(space, self.attrname)
+                R.journal.space(space, str(self.attrname))
             space[self.attrname] = value
         return value
 
@@ -160,7 +160,7 @@ def singledispatch(function: Any) -> Any:
             raise Refused("singledispatch by annotation")
         return register(cls, func) if func is not None else register(cls)
 
-    made.register = checked  # type: ignore[method-assign,assignment]
+    made.register = checked  # type: ignore[method-assign]
     return made
 
 

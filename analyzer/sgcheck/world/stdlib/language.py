@@ -26,7 +26,6 @@ from sgcheck.values.signals import LimitReached, Refused
 from sgcheck.values.unknown import Unknown
 from sgcheck.world.facade import Facade, changing, lifted, public_names
 
-
 _CHANGING = ("no_type_check", "final", "override", "runtime_checkable", "runtime", "deprecated")
 
 
@@ -92,7 +91,7 @@ _MANY = 1000
 """The most factors of a product: a longer one is never finished."""
 
 
-class count:  # noqa: N801
+class count:
     """`itertools.count`, whose position can be taken back."""
 
     def __init__(self, start: Any = 0, step: Any = 1) -> None:

@@ -196,8 +196,8 @@ def build(log: Log) -> dict[str, Facade]:
         def __enter__(self) -> list[Any]:
             return []
 
-        def __exit__(self, *exc: Any) -> bool:
-            return False
+        def __exit__(self, *exc: Any) -> None:
+            return None
 
     warnings_names = {
         "warn": warn,

@@ -51,7 +51,7 @@ def build_os(environ: Environ, files: Files, path: Facade, cpu_count: int | None
         {
             "environ": environ,
             "getenv": getenv,
-            "putenv": lambda k, v: environ.__setitem__(k, v),
+            "putenv": environ.__setitem__,
             "unsetenv": lambda k: environ.pop(k, None),
             "path": path,
             "makedirs": makedirs,
@@ -294,8 +294,8 @@ class _Lock:
     def __enter__(self) -> bool:
         return True
 
-    def __exit__(self, *exc: Any) -> bool:
-        return False
+    def __exit__(self, *exc: Any) -> None:
+        return None
 
     wait = acquire
     set = notify = notify_all = clear = release
@@ -335,9 +335,9 @@ def build_machine_modules() -> dict[str, Facade]:
         **{n: draw("clock") for n in ("localtime", "gmtime")},
     }
     time.update(sleep=lambda seconds: None)
-    lock_names = {
-        n: _Lock for n in ("Lock", "RLock", "Event", "Condition", "Semaphore", "BoundedSemaphore")
-    }
+    lock_names = dict.fromkeys(
+        ("Lock", "RLock", "Event", "Condition", "Semaphore", "BoundedSemaphore"), _Lock
+    )
     platform = {
         "system": lambda: "Linux", "machine": lambda: "x86_64", "python_version": lambda: "3.12.3",
         "processor": lambda: "x86_64", "node": draw("host name", str), "release": draw("kernel release", str),

@@ -59,7 +59,7 @@ class Configuration:
     # -- loading ------------------------------------------------------------------------------
 
     @classmethod
-    def from_pretrained(  # noqa: PLR0917
+    def from_pretrained(
         cls,
         pretrained_model_name_or_path: Any,
         cache_dir: Any = None,

@@ -119,7 +119,7 @@ class Generation:
                 raise ValueError(f"Every token in `{name}` is also in `suppress_tokens`")
 
     @classmethod
-    def from_pretrained(  # noqa: PLR0917
+    def from_pretrained(
         cls,
         pretrained_model_name: Any,
         config_file_name: Any = None,

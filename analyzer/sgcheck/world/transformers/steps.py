@@ -123,7 +123,7 @@ def _windowed(run: Run, window: Value, first: Value, count: Value) -> Any:
     return [names[has_window and index >= run.value(first)] for index in range(run.value(count))]
 
 
-def _cycle(  # noqa: PLR0917
+def _cycle(
     run: Run, hit: Any, miss: Any, shift: int, every: Value, rest: int, equal: bool, count: Value
 ) -> Any:
     total = run.value(count)
