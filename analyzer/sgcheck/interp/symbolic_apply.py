@@ -1,0 +1,104 @@
+"""Functions of Python that answer for unknowns in a way of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from sgcheck.interp.symbolic_values import blame
+from sgcheck.interp.unknown_set import UnknownSet
+from sgcheck.values.symbols import Choice, Fact, Symbol, Test
+from sgcheck.values.unknown import Unknown, find_unknown
+
+if TYPE_CHECKING:
+    from sgcheck.interp.symbolic import SymbolicOperations
+
+
+def _apply_isinstance(ops: SymbolicOperations, obj: Any, cls: Any) -> Any:
+    classes = cls if isinstance(cls, tuple) else (cls,)
+    if isinstance(obj, Test):
+        return any(issubclass(bool, c) for c in classes if isinstance(c, type))
+    if isinstance(obj, Choice):
+        from sgcheck.interp.builtins import _isinstance
+
+        return ops.choice([(c, _isinstance(v, cls)) for c, v in ops.cases(obj)])
+    if isinstance(obj, Fact):
+        verdict = obj.sg_isinstance(ops, classes)
+        if verdict is not NotImplemented:
+            return verdict
+    if isinstance(obj, Symbol) and obj.types and all(isinstance(c, type) for c in classes):
+        verdicts = {issubclass(t, classes) for t in obj.types}
+        if verdicts == {True, False} and type(None) in obj.types:
+            none = ops.space.among(obj.variable, [None])
+            return ops.test(none if type(None) in classes else ops.space.negate(none))
+    if isinstance(obj, Unknown):
+        names = " or ".join(getattr(c, "__name__", str(c)) for c in classes)
+        return ops.test(ops.flag(f"{ops.show(obj)} is of type {names}", blame(obj)))
+    return NotImplemented
+
+
+def _apply_getattr(ops: SymbolicOperations, obj: Any, name: Any, *default: Any) -> Any:
+    if isinstance(obj, Choice):
+        from sgcheck.interp.builtins import _getattr
+
+        return ops.choice([(c, _getattr(v, name, *default)) for c, v in ops.cases(obj)])
+    if isinstance(obj, Fact):
+        return obj.sg_getattr(ops, name, *default)
+    if default and isinstance(obj, Unknown):
+        there = ops.flag(f"{ops.show(obj)} has {name}", blame(obj))
+        value = Unknown(blame(obj), f"{ops.show(obj)}.{name}")
+        return ops.choice([(there, value), (ops.space.negate(there), default[0])])
+    return NotImplemented
+
+
+def _apply_hasattr(ops: SymbolicOperations, obj: Any, name: Any) -> Any:
+    if isinstance(obj, Choice):
+        from sgcheck.interp.builtins import _hasattr
+
+        return ops.choice([(c, _hasattr(v, name)) for c, v in ops.cases(obj)])
+    if isinstance(obj, Fact):
+        return ops.test(obj.sg_has(ops, name))
+    if isinstance(obj, Unknown):
+        return ops.test(ops.flag(f"{ops.show(obj)} has {name}", blame(obj)))
+    return NotImplemented
+
+
+def _apply_get(
+    ops: SymbolicOperations, mapping: dict[Any, Any], key: Any, default: Any = None
+) -> Any:
+    return ops.lookup(mapping, key, default) if isinstance(key, Unknown) else NotImplemented
+
+
+def _apply_bool(ops: SymbolicOperations, value: Any = False) -> Any:
+    return ops.test(ops.condition_of(value))
+
+
+def _apply_set(ops: SymbolicOperations, *args: Any) -> Any:
+    if len(args) == 1 and isinstance(args[0], list | tuple):
+        unknown = find_unknown(args[0])
+        if unknown is not None:
+            return UnknownSet(args[0], blame(unknown), f"set({ops.show(args[0])})")
+    return NotImplemented
+
+
+def _apply_same_type(kind: type) -> Callable[..., Any]:
+    def convert(ops: SymbolicOperations, value: Any, *rest: Any) -> Any:
+        if isinstance(value, Symbol) and value.types == (kind,) and not rest:
+            return value
+        return NotImplemented
+
+    return convert
+
+
+APPLY: dict[Any, Callable[..., Any]] = {
+    isinstance: _apply_isinstance,
+    getattr: _apply_getattr,
+    hasattr: _apply_hasattr,
+    dict.get: _apply_get,
+    bool: _apply_bool,
+    set: _apply_set,
+    frozenset: _apply_set,
+    int: _apply_same_type(int),
+    str: _apply_same_type(str),
+    float: _apply_same_type(float),
+}

@@ -1,0 +1,172 @@
+"""Values under conditions: how they are shown, told apart and joined."""
+
+from __future__ import annotations
+
+import enum
+import zlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from sgcheck.interp.runtime import RUNTIME
+from sgcheck.interp.symbolic_values import (
+    FALSY,
+    alike,
+    blame,
+    is_open_number,
+    is_scalar,
+    unanswerable,
+)
+from sgcheck.resolve.resolution import Reason
+from sgcheck.values.condition import FALSE, TRUE, Condition, Space
+from sgcheck.values.symbols import Choice, Fact, Symbol, Test
+from sgcheck.values.unknown import Operations, Unknown
+
+
+class Cases(Operations):
+    """Answers that need no branch; `decide` and `choose` are the explorer's."""
+
+    def __init__(self, space: Space | None = None) -> None:
+        self.space = space if space is not None else Space()
+        self.path: Condition = TRUE
+        self._objects: dict[int, tuple[Any, int]] = {}
+        self._numbers: dict[Any, int] = {}
+        self._computed = 0
+
+    # -- to be provided by the explorer ------------------------------------------------
+
+    def decide(self, condition: Condition) -> bool:
+        """Whether a condition holds on this path; branches where both are possible."""
+        raise NotImplementedError
+
+    def choose(self, options: Sequence[Condition]) -> int:
+        """Which of several exclusive conditions holds on this path."""
+        raise NotImplementedError
+
+    def split(self, thunk: Callable[[], Any]) -> Any:
+        """Run something once for each answer it needs, and join the ends."""
+        if RUNTIME.region is not None:
+            return RUNTIME.region(thunk, (), {})
+        return thunk()
+
+    # -- helpers -------------------------------------------------------------------
+
+    def show(self, value: Any) -> str:
+        if isinstance(value, Test):
+            return f"test {self._number(value.condition)}"
+        if isinstance(value, Choice):
+            return f"choice {self._number(value)}"
+        if isinstance(value, Unknown):
+            return str(object.__getattribute__(value, "label"))
+        if is_scalar(value):
+            text = str(value) if isinstance(value, enum.Enum) else repr(value)
+            return text if len(text) <= 80 else f"{text[:60]}…{zlib.crc32(text.encode()):08x}"
+        if isinstance(value, list | tuple | set | frozenset) and len(value) <= 8:
+            inner = ", ".join(
+                self.show(v)
+                for v in (sorted(value, key=repr) if isinstance(value, set | frozenset) else value)
+            )
+            return f"({inner})"
+        name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
+        if isinstance(name, str):
+            return name
+        return f"{type(value).__name__} {self._number(value)}"
+
+    def _number(self, value: Any) -> int:
+        """A number for an object; the same one whenever it is asked for."""
+        return self._objects.setdefault(id(value), (value, len(self._objects) + 1))[1]
+
+    def opaque(self, reason: Reason, label: str) -> Unknown:
+        return Unknown(reason, label)
+
+    def flag(self, label: str, reason: Reason) -> Condition:
+        """The condition "`label` is true", a question of its own."""
+        variable = self.space.variable(label, (True, False), unanswerable(reason), "flag")
+        return self.space.among(variable, [True])
+
+    def test(self, condition: Condition) -> Any:
+        """A test as a value; True or False where the path already decides it."""
+        both = self.space.both(self.path, condition)
+        if both is FALSE:
+            return False
+        if both is self.path:
+            return True
+        return Test(condition)
+
+    def cases(self, value: Any) -> list[tuple[Condition, Any]]:
+        """The possible values on this path, with their conditions."""
+        if not isinstance(value, Choice):
+            return [(TRUE, value)]
+        out = []
+        for condition, case in value.cases:
+            if self.space.both(self.path, condition) is not FALSE:
+                out.append((condition, case))
+        return out
+
+    def choice(self, cases: Sequence[tuple[Condition, Any]]) -> Any:
+        """A value from cases: equal ones joined, nested choices flattened."""
+        flat: list[tuple[Condition, Any]] = []
+        for condition, value in cases:
+            inner = self.cases(value) if isinstance(value, Choice) else [(TRUE, value)]
+            for more, case in inner:
+                both = self.space.both(condition, more)
+                if both is not FALSE:
+                    flat.append((both, case))
+        joined: list[tuple[Condition, Any]] = []
+        for condition, value in flat:
+            for index, (known, other) in enumerate(joined):
+                if alike(value, other):
+                    joined[index] = (self.space.either(known, condition), other)
+                    break
+            else:
+                joined.append((condition, value))
+        if len(joined) > 1:
+            joined = self._collapse(joined)
+        if len(joined) == 1:
+            return joined[0][1]
+        if joined and all(isinstance(v, bool | Test) for _, v in joined):
+            return self.test(
+                self.space.any_of(self.space.both(c, self.condition_of(v)) for c, v in joined)
+            )
+        return Choice(tuple(joined))
+
+    def _collapse(self, cases: list[tuple[Condition, Any]]) -> list[tuple[Condition, Any]]:
+        """Numbers that depend on the model's facts in several ways become one open number.
+
+        Which formula gives it rarely matters; keeping every one would multiply with each step.
+        """
+        numbers = [(c, v) for c, v in cases if is_open_number(v)]
+        if len(numbers) < 2 or not any(isinstance(v, Unknown) for _, v in numbers):
+            return cases
+        reason = next(blame(v) for _, v in numbers if isinstance(v, Unknown))
+        key = tuple(sorted((self._number(c), self.show(v)) for c, v in numbers))
+        label = (
+            f"number {self._numbers.setdefault(key, len(self._numbers) + 1)} derived from the model"
+        )
+        kept = [(c, v) for c, v in cases if not is_open_number(v)]
+        return [*kept, (self.space.any_of(c for c, _ in numbers), Unknown(reason, label))]
+
+    def condition_of(self, value: Any) -> Condition:
+        """The condition under which a value is true."""
+        if isinstance(value, Test):
+            mine: Condition = value.condition
+            return mine
+        if isinstance(value, Choice):
+            return self.space.any_of(
+                self.space.both(c, self.condition_of(v)) for c, v in self.cases(value)
+            )
+        if isinstance(value, Symbol):
+            return self.symbol_truth(value)
+        if isinstance(value, Fact):
+            return value.sg_truth(self)
+        if isinstance(value, Unknown):
+            variable = self.space.variable(value.label, None, unanswerable(value.reason), "value")
+            if variable.domain is not None:
+                return self.space.among(variable, [v for v in variable.domain if v])
+            return self.space.negate(self.space.among(variable, FALSY))
+        return TRUE if value else FALSE
+
+    def symbol_truth(self, value: Symbol) -> Condition:
+        """Truth of a fact: false for None, False, 0 and the empty string."""
+        if value.variable.domain is not None:
+            return self.space.among(value.variable, [v for v in value.variable.domain if v])
+        return self.space.negate(self.space.among(value.variable, [None, False, 0, ""]))
