@@ -23,6 +23,7 @@ from sgcheck.resolve.resolution import (
     Resolution,
     TreeInfo,
 )
+from sgcheck.resolve.why import WhyReport
 
 
 @dataclass
@@ -79,6 +80,9 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeEngine:
 
         def check(self, launch: Launch, *, trace: bool = True) -> Resolution:
             return state.check(self.tree, launch, trace)
+
+        def why(self, launch: Launch, field: str) -> WhyReport:
+            return WhyReport(self.check(launch), field)
 
     module = types.ModuleType("sgcheck.resolve.predict")
     module.__dict__["Predictor"] = FakePredictor

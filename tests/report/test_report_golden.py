@@ -17,6 +17,7 @@ from sgcheck.report.document import Selection
 from sgcheck.report.formats import Report, render
 from sgcheck.report.terminal import Terminal
 from sgcheck.resolve.resolution import Resolution
+from sgcheck.resolve.why import Later, Seen, Site, WhyReport
 
 GOLDEN = Path(__file__).parents[2] / "fixtures" / "golden" / "report"
 PLAIN = Terminal(80)
@@ -80,8 +81,26 @@ def test_table_of_chosen_fields() -> None:
     ],
 )
 def test_why(name: str, field: str) -> None:
-    actual = why.render_why(samples.ALL[name](), field, PLAIN)
+    actual = why.render_why(WhyReport(samples.ALL[name](), field), PLAIN)
     assert_golden(f"why-{name}-{field}.txt", actual)
+
+
+def test_why_shows_what_did_not_fire_and_the_order() -> None:
+    seen = Seen(
+        'self.speculative_algorithm == "EAGLE"',
+        1313,
+        (("speculative_algorithm", "NEXTN"),),
+        (Later("speculative_algorithm", "NEXTN", "EAGLE", "sglang/srt/server_args.py", 2353),),
+    )
+    place = ("sglang/srt/server_args.py", 1327, "ServerArgs._handle_model")
+    quiet = Site(*place, '"triton"', (seen.text,), fired=False, reached=True, stopped_at=seen)
+    idle = Site(*place, '"deep_gemm"', (), fired=False, reached=False)
+    report = WhyReport(samples.ALL["starts"](), "quantization", (quiet, idle))
+    shown = why.render_why(report, PLAIN)
+    assert "speculative_algorithm is NEXTN there" in shown
+    assert "becomes EAGLE only later" in shown
+    assert "server_args.py:2353" in shown
+    assert "its function does not run on this launch" in shown
 
 
 @pytest.mark.parametrize("name", samples.ALL)

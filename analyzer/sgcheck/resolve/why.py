@@ -133,7 +133,9 @@ def why(predictor: Predictor, launch: Launch, name: str) -> WhyReport:
     paths = dict.fromkeys([ENTRY, *_folder(predictor), *(b.file for b in because if b.file)])
     modules = rules_of(predictor.tree, list(paths))
     rules = [r for r in field_rules(modules, name) if r.kind in _KINDS and r.function]
-    problems = tuple(f"{path}: {m.problem.text}" for path, m in modules.items() if m.problem is not None)
+    problems = tuple(
+        f"{path}: {m.problem.text}" for path, m in modules.items() if m.problem is not None
+    )
     known = frozenset(resolution.fields)
     wanted: dict[tuple[str, str], dict[int, list[str]]] = {}
     for rule in rules:
@@ -163,8 +165,15 @@ def _folder(predictor: Predictor) -> list[str]:
     return sorted(found)
 
 
-def _site(predictor: Predictor, rule: Rule, because: tuple[Because, ...], watch: _Watch | None) -> Site:
-    fired = any(b.file == rule.file and b.line is not None and rule.span.line <= b.line <= rule.span.end_line for b in because)
+def _site(
+    predictor: Predictor, rule: Rule, because: tuple[Because, ...], watch: _Watch | None
+) -> Site:
+    fired = any(
+        b.file == rule.file
+        and b.line is not None
+        and rule.span.line <= b.line <= rule.span.end_line
+        for b in because
+    )
     reached = fired or (watch is not None and (rule.file, rule.function) in watch.functions)
     stopped = None
     if not fired and reached and watch is not None:
@@ -198,7 +207,12 @@ def _seen(rule: Rule, guard: Guard, watch: _Watch) -> Seen:
     later = []
     for name, value in values.items():
         last = next((e for e in reversed(watch.trace.events[at:]) if e.field == name), None)
-        if last is not None and not isinstance(value, Unknown) and plain(last.value) != plain(value):
+        if (
+            last is not None
+            and not isinstance(value, Unknown)
+            and plain(last.value) != plain(value)
+        ):
             later.append(Later(name, plain(value), plain(last.value), last.file, last.line))
-    return Seen(str(guard), guard.line, tuple((k, plain(v)) for k, v in values.items()), tuple(later))
-
+    return Seen(
+        str(guard), guard.line, tuple((k, plain(v)) for k, v in values.items()), tuple(later)
+    )
