@@ -93,7 +93,7 @@ def failure_of(error: BaseException) -> Failure:
         file = line = function = None
     unknown = find_unknown(list(error.args))
     if unknown is not None:
-        message = " ".join(repr(a) if isinstance(a, Unknown) else str(a) for a in error.args)
+        message = " ".join(a.label if isinstance(a, Unknown) else str(a) for a in error.args)
     else:
         try:
             message = str(error)

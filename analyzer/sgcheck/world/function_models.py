@@ -25,6 +25,9 @@ class NotRecognised(ValueError):
     unplaced = True
 
 
+NotRecognised.__name__ = "ValueError"
+
+
 def adapt(module: str, space: dict[str, Any], files: Files, transformers: str) -> None:
     """Wrap the functions of a module that has just run."""
     if MODULE_MARK not in module:
