@@ -66,3 +66,19 @@ def test_classes_of_torch_have_members_that_are_not_known() -> None:
     reason = result.fields["answer"].reason
     assert reason is not None
     assert reason.code == "not-modelled(torch.ReduceOp.SUM)"
+
+
+def test_models_of_pydantic_are_declared_but_never_guessed() -> None:
+    head = """
+    from typing import Annotated
+    from pydantic import AfterValidator, BaseModel
+
+    class Message(BaseModel):
+        size: Annotated[int, AfterValidator(abs)] = 3
+
+    Message.model_rebuild()
+    """
+    assert answer("self.answer = issubclass(Message, BaseModel)", head) is True
+    result = resolve("self.answer = Message(size=5).size", head)
+    assert result.outcome.status == "ok"
+    assert result.fields["answer"].status == "unknown"

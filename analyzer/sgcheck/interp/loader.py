@@ -23,8 +23,7 @@ from sgcheck.resolve.resolution import Reason
 from sgcheck.syntax.cache import CodeCache
 from sgcheck.syntax.names import guard, is_reserved
 from sgcheck.syntax.translate import TranslationRefused, translate
-from sgcheck.values.signals import Escape, Refused
-from sgcheck.values.unknown import Unknown
+from sgcheck.values.signals import Escape
 from sgcheck.world.stdlib.environment import Environ
 
 SITE = "/usr/local/lib/python3.12/dist-packages"
@@ -73,7 +72,6 @@ class Loader:
                 guard("from"): self._from,
                 guard("star"): self._star,
                 guard("lz"): self._lazy,
-                "__import__": self._called_import,
             }
         )
 
@@ -82,16 +80,6 @@ class Loader:
     def _import(self, name: str, whole: bool) -> Any:
         module = self.load(name)
         return module if whole else self.load(name.split(".", maxsplit=1)[0])
-
-    def _called_import(
-        self, name: Any, _globals: Any = None, _locals: Any = None, fromlist: Any = (), level: int = 0
-    ) -> Any:
-        """`__import__` as a function: absolute names only."""
-        if isinstance(name, Unknown):
-            raise Escape(name.reason)
-        if level or not isinstance(name, str):
-            raise Refused("__import__() of a relative name")
-        return self._import(name, bool(fromlist))
 
     def _from(self, name: str, names: tuple[str, ...]) -> tuple[Any, ...]:
         module = self.load(name)
