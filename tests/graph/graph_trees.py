@@ -318,7 +318,7 @@ def rule_at(graph: RuleGraph, line: int, path: str = ENTRY) -> str:
         if data["kind"] == "rule" and data["file"] == path and data["line"] == line
     ]
     assert len(found) == 1, found
-    return found[0]
+    return str(found[0])
 
 
 def sources(graph: RuleGraph, node: str, kind: str) -> set[str]:

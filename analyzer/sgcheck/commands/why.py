@@ -48,7 +48,7 @@ def why(ctx: click.Context, /, field: str, **params: Any) -> int:
     check_names(names, results)
     if params["output_format"] == "json":
         selection = Selection(frozenset(names))
-        documents = [
+        documents: list[Any] = [
             {**check_document(report.resolution, selection), "sites": sites_document(report)}
             for report in reports
         ]

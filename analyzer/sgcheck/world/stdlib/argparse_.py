@@ -39,7 +39,7 @@ class ArgumentParser(argparse.ArgumentParser):
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
         if ArgumentParser.taken is not None:
             ArgumentParser.taken.append((action.dest, list(arg_strings)))
-        return super()._get_values(action, arg_strings)  # type: ignore[misc]
+        return super()._get_values(action, arg_strings)
 
     def _print_message(self, message: str, file: Any = None) -> None:
         return None

@@ -37,7 +37,7 @@ def _process(cls: type, options: dict[str, Any]) -> type:
             k: _marker(v) if isinstance(v, str) else v for k, v in annotations.items()
         }
     try:
-        result: type = dataclasses.dataclass(**options)(cls)  # type: ignore[call-overload]
+        result: type = dataclasses.dataclass(**options)(cls)
     finally:
         if strings:
             cls.__annotations__ = strings
