@@ -14,7 +14,7 @@ import packaging.version
 import yaml
 
 from sgcheck.resolve.resolution import Reason
-from sgcheck.values.signals import Escape, Refused
+from sgcheck.values.signals import Escape, LimitReached, Refused
 from sgcheck.values.unknown import Unknown, find_unknown
 from sgcheck.world.facade import Facade, lifted, not_modelled, public_names
 from sgcheck.world.stdlib.files_ import VirtualFile
@@ -144,6 +144,27 @@ def _msgspec() -> dict[str, Facade]:
     return out
 
 
+_MAX_JSON_PARTS = 200_000
+
+
+def _of_bounded_size(value: Any) -> Any:
+    """The value itself, unless writing it out would not end: shared parts count each time.
+
+    A cycle goes through to `json`, which says so. Raises LimitReached.
+    """
+    todo, count = [value], 0
+    while todo:
+        part = todo.pop()
+        count += 1
+        if count > _MAX_JSON_PARTS:
+            raise LimitReached("size")
+        if isinstance(part, dict):
+            todo.extend(part.values())
+        elif isinstance(part, list | tuple):
+            todo.extend(part)
+    return value
+
+
 def _json() -> Facade:
     def load(file: Any, **kwargs: Any) -> Any:
         if isinstance(file, Unknown):
@@ -164,13 +185,13 @@ def _json() -> Facade:
         found = find_unknown(value, 6)
         if found is not None:
             raise Escape(found.reason)
-        file.write(json.dumps(value, **kwargs))
+        file.write(json.dumps(_of_bounded_size(value), **kwargs))
 
     def dumps(value: Any, **kwargs: Any) -> Any:
         found = find_unknown(value, 6)
         if found is not None:
             return Unknown(found.reason, "json.dumps")
-        return json.dumps(value, **kwargs)
+        return json.dumps(_of_bounded_size(value), **kwargs)
 
     names = {"loads": loads, "dumps": dumps, "load": load, "dump": dump, "JSONDecodeError": json.JSONDecodeError,
              "JSONEncoder": json.JSONEncoder, "JSONDecoder": json.JSONDecoder}  # fmt: skip
@@ -287,7 +308,11 @@ def build(capability: tuple[int, int] | None) -> dict[str, Facade]:
     host = Reason("host-not-modelled")
     orjson_names: dict[str, Any] = {
         "loads": lifted(json.loads),
-        "dumps": lifted(lambda value, *a, **k: json.dumps(value, separators=(",", ":")).encode()),
+        "dumps": lifted(
+            lambda value, *a, **k: json.dumps(
+                _of_bounded_size(value), separators=(",", ":")
+            ).encode()
+        ),
         "JSONDecodeError": json.JSONDecodeError,
     }
     psutil_names = {
