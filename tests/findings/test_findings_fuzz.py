@@ -18,7 +18,42 @@ from sgcheck.scan import read_launches
 from sgcheck_rules.registry import rules
 
 WORDS = st.sampled_from(
-    ["--tp", "--tp-size=8", "--tp=$TP", "8", "-1", "--model-path", "acme/Tiny-NVFP4", "--nope", "--t", "$EXTRA", "${X:-4}", "''", "--host", "::1", "--port", "99999999999", "--api-key", "s", "--config", "/x.yaml", "--lora-paths", "a=b", "'--moe-runner-backend'", "triton", "bogus", "--nnodes", "0", "--dp-size", "--", "-", "=", "--=x", "--mem-frac", "0.5"]
+    [
+        "--tp",
+        "--tp-size=8",
+        "--tp=$TP",
+        "8",
+        "-1",
+        "--model-path",
+        "acme/Tiny-NVFP4",
+        "--nope",
+        "--t",
+        "$EXTRA",
+        "${X:-4}",
+        "''",
+        "--host",
+        "::1",
+        "--port",
+        "99999999999",
+        "--api-key",
+        "s",
+        "--config",
+        "/x.yaml",
+        "--lora-paths",
+        "a=b",
+        "'--moe-runner-backend'",
+        "triton",
+        "bogus",
+        "--nnodes",
+        "0",
+        "--dp-size",
+        "--",
+        "-",
+        "=",
+        "--=x",
+        "--mem-frac",
+        "0.5",
+    ]
 )
 ANY = st.text(
     st.characters(exclude_categories=("Cs", "Cc"), exclude_characters="'\"\\`$"), max_size=6

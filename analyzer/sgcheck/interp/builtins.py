@@ -50,7 +50,7 @@ def _vars(*args: Any) -> Any:
         return _locals()
     if isinstance(args[0], Unknown):
         return ASK[-1].attribute(args[0], "__dict__")
-    return access.namespace(args[0])
+    return access.namespace(args[0]) if hasattr(args[0], "__dict__") else vars(args[0])
 
 
 def _dir(*args: Any) -> Any:

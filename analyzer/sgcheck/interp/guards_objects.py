@@ -125,19 +125,11 @@ def set_global(value: Any, name: str) -> None:
 
 
 def nonlocal_store(setter: Callable[[Any], None], current: Callable[[], Any]) -> None:
-    """About to assign a name of an enclosing function."""
+    """About to assign a name of an enclosing function; `setter` shares nothing else with it."""
     if R.journal is not None:
-        try:
-            old = current()
-        except NameError:
-            return
-
-        def undo(value: Any) -> Any:
-            before = current()
-            setter(value)
-            return before
-
-        R.journal.call(undo, old)
+        cells = setter.__closure__
+        assert cells is not None
+        R.journal.cell(cells[0])
 
 
 # -- calls -------------------------------------------------------------------------
@@ -266,6 +258,21 @@ def method(obj: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
             return R.region(func, args, kwargs)
         return func(*args, **kwargs)
     return call(func, *args, **kwargs)
+
+
+def receiver(obj: Any, name: str) -> Any:
+    """The object of a method call whose arguments are worked out next: has it such a method?"""
+    kind = type(obj)
+    if (
+        hasattr(kind, name)
+        or hasattr(kind, "__getattr__")
+        or isinstance(obj, (Unknown, type, ModuleType, super))
+        or name in getattr(obj, "__dict__", ())
+    ):
+        return obj
+    if name not in FORBIDDEN_ATTRIBUTES:
+        getattr(obj, name)
+    return obj
 
 
 def _guarded_subclass_method(

@@ -260,7 +260,7 @@ def _dict_setdefault(obj: dict[Any, Any], key: Any, default: Any = None, /) -> A
 def _dict_pop(obj: dict[Any, Any], /, *args: Any) -> Any:
     if args and isinstance(args[0], Unknown):
         args = (ASK[-1].concrete(args[0]), *args[1:])
-    if R.journal is not None and args and args[0] in obj:
+    if R.journal is not None and args and obj and args[0] in obj:
         R.journal.container(obj)
     return obj.pop(*args)
 

@@ -99,7 +99,24 @@ def failure_of(error: BaseException) -> Failure:
             message = str(error)
         except Exception:
             message = type(error).__name__
-    return Failure(type(error).__name__, message, file, line, function)
+    kind = type(error).__name__
+    if isinstance(error, NameError) and _in_added_function(error.__traceback__):
+        # In the source the name is a local of the function that encloses the added one.
+        kind = "UnboundLocalError"
+        message = message.replace("free variable", "local variable").replace(
+            " in enclosing scope", ""
+        )
+    return Failure(kind, message, file, line, function)
+
+
+def _in_added_function(trace: TracebackType | None) -> bool:
+    """Whether the innermost frame is a function that translation added."""
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return False
+    code = trace.tb_frame.f_code
+    return code.co_name.startswith(PREFIX) or code.co_varnames[:1] == (PREFIX,)
 
 
 def with_place(reason: Reason, trace: TracebackType | None) -> Reason:

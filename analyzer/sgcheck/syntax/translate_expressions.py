@@ -23,6 +23,8 @@ _COMPARE_GUARDS: dict[type[ast.cmpop], str] = {
 }
 # Calls that must stay plain calls: the interpreter looks at the calling frame.
 _FRAME_CALLS = frozenset({"super", "locals", "globals", "vars", "dir"})
+_QUIET = (ast.Name, ast.Constant, ast.Lambda)
+"""Arguments whose evaluation neither fails nor does anything."""
 _ANY_ALL = frozenset({"any", "all"})
 
 
@@ -98,6 +100,10 @@ class Expressions(Base):
                 return self._guard(func.id, node, self._thunk(node.args[0]))
         if isinstance(func, ast.Attribute):
             value = self.visit(func.value)
+            given = (*node.args, *(k.value for k in node.keywords))
+            if not all(isinstance(a, _QUIET) for a in given):
+                # Python looks the method up before it works out the arguments.
+                value = self._guard("h", func, value, self._text(self._mangle(func.attr), func))
             call = ast.Call(
                 self._load("m", node),
                 [value, self._text(self._mangle(func.attr), func), *node.args],
