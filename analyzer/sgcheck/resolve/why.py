@@ -133,9 +133,7 @@ def why(predictor: Predictor, launch: Launch, name: str) -> WhyReport:
     paths = dict.fromkeys([ENTRY, *_folder(predictor), *(b.file for b in because if b.file)])
     modules = rules_of(predictor.tree, list(paths))
     rules = [r for r in field_rules(modules, name) if r.kind in _KINDS and r.function]
-    problems = tuple(
-        f"{path}: {m.problem}" for path, m in modules.items() if m.problem is not None
-    )
+    problems = tuple(f"{path}: {m.problem}" for path, m in modules.items() if m.problem is not None)
     known = frozenset(resolution.fields)
     wanted: dict[tuple[str, str], dict[int, list[str]]] = {}
     for rule in rules:
