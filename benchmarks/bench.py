@@ -23,7 +23,6 @@ from pathlib import Path
 
 from launches import ARCH, FLAGS, MACHINES, MODEL, write_cases, write_models
 from measuring import Cost, measure, middle
-
 from sgcheck.source import open_tree
 
 REPEATS = 5
