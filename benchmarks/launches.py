@@ -38,9 +38,9 @@ MACHINES = ("sm120", "sm100", "sm90")
 
 def varied() -> Iterator[tuple[str, list[str]]]:
     """Models and flags, all different, in an order that is the same in every run."""
-    every = list(itertools.product(MODELS, *VARIED))
+    every = [(model, flags) for model in MODELS for flags in itertools.product(*VARIED)]
     random.Random(0).shuffle(every)
-    for model, *flags in every:
+    for model, flags in every:
         yield model, [word for words in flags for word in words]
 
 
