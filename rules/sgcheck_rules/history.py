@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -16,10 +16,27 @@ Kind: TypeAlias = Literal["flags", "environment"]
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """`runs` maps a name to the first and last release of each unbroken stretch that has it."""
+    """`runs` maps a name to the first and last release of each unbroken stretch that has it.
+
+    `successors` maps a flag to the spelling with which a release that has both replaces it.
+    """
 
     releases: tuple[str, ...]
     runs: Mapping[str, Mapping[str, tuple[tuple[int, int], ...]]]
+    successors: Mapping[str, str] = field(default_factory=dict)
+
+    def other_names(self, flag: str) -> tuple[str, ...]:
+        """The names of one option in other releases: newer ones, then older ones.
+
+        A newer one may be written with its value (`--new=value`).
+        """
+        newer: list[str] = []
+        name: str | None = self.successors.get(flag)
+        while name is not None and name not in newer:
+            newer.append(name)
+            name = self.successors.get(name)
+        older = sorted(old for old, new in self.successors.items() if new == flag)
+        return (*newer, *older)
 
     def known_in(self, kind: Kind, name: str) -> str | None:
         """In which measured releases a name is known, in words; None if in none of them."""
@@ -48,4 +65,4 @@ def history() -> History:
         kind: {name: tuple((a, b) for a, b in rows) for name, rows in data[kind].items()}
         for kind in ("flags", "environment")
     }
-    return History(tuple(data["releases"]), runs)
+    return History(tuple(data["releases"]), runs, data["successors"])

@@ -2,8 +2,9 @@
 
     python rules/tools/flag_history.py 0.5.9 0.5.23 …
 
-Each name maps to the indices of the releases that have it, as runs `[first, last]`. Nothing but names
-and numbers of the releases goes into the file.
+Each name maps to the indices of the releases that have it, as runs `[first, last]`; `successors` maps a
+flag to the spelling that a release which has both gives as its replacement. Nothing but names and numbers
+of the releases goes into the file.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from sgcheck.findings.environment import known_names
+from sgcheck.findings.flags import same_effect
 from sgcheck.findings.resolving import Releases
 from sgcheck.source.releases import by_number
 from sgcheck.world.target import resolve_target
@@ -26,6 +28,7 @@ def main(versions: list[str]) -> None:
     versions = sorted(set(versions), key=by_number)
     flags: dict[str, list[int]] = {}
     variables: dict[str, list[int]] = {}
+    successors: dict[str, str] = {}
     releases = Releases()
     target = resolve_target("sm90", None)
     for index, version in enumerate(versions):
@@ -35,10 +38,19 @@ def main(versions: list[str]) -> None:
             sys.exit(f"{version}: its parser could not be built")
         for name in table.by_name:
             flags.setdefault(name, []).append(index)
+        for flag in table.flags:
+            new = same_effect(flag, table)
+            if new is not None:
+                successors.update(dict.fromkeys(flag.names, new))
         for name in known_names(release.tree).names:
             variables.setdefault(name, []).append(index)
         print(version, len(table.by_name), "flags", file=sys.stderr)
-    data = {"releases": versions, "flags": runs(flags), "environment": runs(variables)}
+    data = {
+        "releases": versions,
+        "flags": runs(flags),
+        "environment": runs(variables),
+        "successors": successors,
+    }
     OUT.write_text(json.dumps(data, separators=(",", ":"), sort_keys=True) + "\n", "ascii")
 
 

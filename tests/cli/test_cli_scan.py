@@ -259,3 +259,82 @@ def test_explain_shows_a_page_and_lists_the_rules() -> None:
 def test_explain_of_an_unknown_rule(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_cli(["explain", "force"]) == 2
     assert "did you mean forced?" in capsys.readouterr().err
+
+
+SHORT = (
+    "#!/bin/sh\r\n# \xe9 \u2028\nsglang serve --model-path acme/Tiny \\\n\t'--tp-s'  2\t# --tp-s\n"
+)
+LONG = SHORT.replace("'--tp-s'", "'--tp-size'")
+
+
+def test_fix_writes_the_spelling_and_nothing_else() -> None:
+    Path("serve.sh").write_bytes(SHORT.encode())
+    Path("serve.sh").chmod(0o755)
+    Path("again.sh").symlink_to("serve.sh")
+    result = scan("again.sh", "--gpu", "h200", "--fix", "--format", "json")
+    assert result.return_value == 0
+    assert Path("serve.sh").read_bytes() == LONG.encode()
+    assert Path("serve.sh").stat().st_mode & 0o777 == 0o755
+    assert Path("again.sh").is_symlink()
+    assert "fixed 1 finding in 1 file" in result.stderr
+    assert findings(result) == [], "the report is that of the changed file"
+    stamp = Path("serve.sh").stat().st_mtime_ns
+    second = scan("again.sh", "--gpu", "h200", "--fix")
+    assert "fixed 0 findings" in second.stderr
+    assert Path("serve.sh").stat().st_mtime_ns == stamp
+
+
+def test_diff_shows_and_writes_nothing() -> None:
+    Path("serve.sh").write_bytes(SHORT.encode())
+    result = scan("serve.sh", "--gpu", "h200", "--diff")
+    assert result.return_value == 0
+    assert Path("serve.sh").read_bytes() == SHORT.encode()
+    changed = [line for line in result.stdout.split("\n") if line[:1] in "+-" and line[1:2] == "\t"]
+    assert changed == ["-\t'--tp-s'  2\t# --tp-s", "+\t'--tp-size'  2\t# --tp-s"]
+    assert result.stdout.startswith("--- a/serve.sh\n+++ b/serve.sh\n@@ ")
+
+
+def test_diff_of_standard_input() -> None:
+    result = scan("-", "--stdin-name", "x.sh", "--gpu", "h200", "--diff", stdin=SHORT)
+    assert "+\t'--tp-size'  2" in result.stdout
+
+
+def test_a_suppressed_finding_is_not_fixed() -> None:
+    text = "sglang serve --model-path a --tp-s 2  # sgcheck: ignore[abbreviated-flag] known\n"
+    Path("serve.sh").write_text(text)
+    scan("serve.sh", "--gpu", "h200", "--fix")
+    assert Path("serve.sh").read_text() == text
+
+
+def test_a_file_of_another_encoding_is_left() -> None:
+    data = "sglang serve --model-path a --tp-s 2\n".encode("utf-16")
+    Path("serve.sh").write_bytes(data)
+    result = scan("serve.sh", "--gpu", "h200", "--fix")
+    assert Path("serve.sh").read_bytes() == data
+    assert "1 more could not be proved harmless" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "part"),
+    [
+        (("serve.sh", "--fix", "--diff"), "choose one"),
+        (("-", "--fix"), "standard input"),
+        (("serve.sh", "--fix", "--write-baseline", "b.json"), "together"),
+    ],
+)
+def test_wrong_use_of_fixes(
+    args: tuple[str, ...], part: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("serve.sh").write_text(GOOD)
+    assert run_cli(["scan", *args]) == 2
+    assert part in capsys.readouterr().err
+
+
+def test_a_file_that_cannot_be_written_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("serve.sh").write_bytes(SHORT.encode())
+    monkeypatch.setattr("os.access", lambda *_: False)
+    assert run_cli(["scan", "serve.sh", "--gpu", "h200", "--fix"]) == 2
+    assert "cannot write serve.sh: it is read-only" in capsys.readouterr().err
+    assert Path("serve.sh").read_bytes() == SHORT.encode()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sgcheck.commands import options
+from sgcheck.commands import options, scan_fix
 from sgcheck.commands.base import PlainCommand, option
 from sgcheck.commands.levels import EXIT_NOTHING, exit_code
 from sgcheck.commands.output import note, stdout_terminal, write, write_json
@@ -20,6 +20,7 @@ from sgcheck.errors import UsageError
 if TYPE_CHECKING:
     from sgcheck.findings.checking import Checked
     from sgcheck.findings.model import Finding
+    from sgcheck.findings.parallel import Plan
     from sgcheck.findings.rule import Rule
     from sgcheck.findings.settings import Settings
     from sgcheck.findings.settle import Wish
@@ -71,6 +72,8 @@ def target_options() -> Callable[[Any], Any]:
 @option("Rules", "--ignore", multiple=True, metavar="RULE", help="Do not run; repeatable.")
 @option("Rules", "--baseline", metavar="FILE", help="Findings that are known.")
 @option("Rules", "--write-baseline", metavar="FILE", help="Take all findings as known; write FILE.")
+@option("Fixes", "--fix", is_flag=True, help="Write the fixes that are proved harmless.")
+@option("Fixes", "--diff", is_flag=True, help="Show them as a diff; write nothing.")
 @option(
     "Output",
     "--format",
@@ -90,15 +93,31 @@ def scan(paths: tuple[str, ...], **params: Any) -> int:
     from sgcheck.findings.settings import read_settings
     from sgcheck_rules.registry import by_id
 
+    scan_fix.refuse_wrong_use(paths, params)
     config = options.load_configuration(params)
     settings = read_settings(config, tuple(by_id()))
     rules = choose_rules(params)
-    found, texts = collect(paths, params, settings)
-    checked = check(found, rules, params, settings) if found.launches else []
-    kept = silence(found, checked, rules, params, settings)
+
+    def run() -> tuple[ScanResult, dict[str, bytes], list[Checked], Kept]:
+        found, texts = collect(paths, params, settings)
+        checked = check(found, rules, params, settings) if found.launches else []
+        return found, texts, checked, silence(found, checked, rules, params, settings)
+
+    found, texts, checked, kept = run()
+    if params["fix"] or params["diff"]:
+        files = _fixed(kept, params, settings, texts)
+        if params["fix"]:
+            scan_fix.write_files(files)
+            found, texts, checked, kept = (
+                run() if any(f.applied for f in files) else (found, texts, checked, kept)
+            )
+        else:
+            scan_fix.write_diff(files)
+        scan_fix.say(files, written=params["fix"])
     if params["write_baseline"]:
         return _write_baseline(params["write_baseline"], kept.findings)
-    _write(found, checked, kept, params, texts)
+    if not params["diff"]:
+        _write(found, checked, kept, params, texts)
     fail_on = params["fail_on"] or config.value("fail-on") or "error"
     code = exit_code((f.severity for f in kept.findings), fail_on, params["exit_zero"])
     return code or _nothing(found, checked, bool(params["allow_empty"] or params["exit_zero"]))
@@ -133,8 +152,8 @@ def find_rule(name: str) -> Rule:
 
 def collect(
     paths: Sequence[str], params: Mapping[str, Any], settings: Settings
-) -> tuple[ScanResult, dict[str, str]]:
-    """The launches of all paths, and the text of standard input by its name."""
+) -> tuple[ScanResult, dict[str, bytes]]:
+    """The launches of all paths, and the content of standard input by its name."""
     from sgcheck.scan import ScanConfig, ScanResult, find_launches, read_launches
 
     exclude = (*settings.exclude, *params["exclude"])
@@ -145,7 +164,8 @@ def collect(
     if STDIN not in paths:
         return found, {}
     name = params["stdin_name"]
-    reading = read_launches(sys.stdin.buffer.read(), name)
+    data = sys.stdin.buffer.read()
+    reading = read_launches(data, name)
     ignored = {**found.suppressions, name: reading.suppressions}
     return (
         ScanResult(
@@ -154,7 +174,7 @@ def collect(
             ignored,
             found.files + 1,
         ),
-        {name: reading.text},
+        {name: data},
     )
 
 
@@ -162,9 +182,16 @@ def check(
     found: ScanResult, rules: Sequence[Rule], params: Mapping[str, Any], settings: Settings
 ) -> list[Checked]:
     """The launches with their findings."""
-    from sgcheck.findings.parallel import Plan, check_launches
+    from sgcheck.findings.parallel import check_launches
 
-    plan = Plan(
+    jobs = min(os.cpu_count() or 1, MAX_JOBS)
+    return check_launches(found.launches, _plan(rules, params, settings), jobs)
+
+
+def _plan(rules: Sequence[Rule], params: Mapping[str, Any], settings: Settings) -> Plan:
+    from sgcheck.findings.parallel import Plan
+
+    return Plan(
         tuple(rule.meta.id for rule in rules),
         settings,
         option_wish(params),
@@ -172,7 +199,16 @@ def check(
         fetch=params["fetch"],
         explore=params["explore"],
     )
-    return check_launches(found.launches, plan, min(os.cpu_count() or 1, MAX_JOBS))
+
+
+def _fixed(
+    kept: Kept, params: Mapping[str, Any], settings: Settings, texts: Mapping[str, bytes]
+) -> list[scan_fix.FixedFile]:
+    """The fixes of the findings that are left, proved with all rules."""
+    from sgcheck_rules.registry import rules
+
+    plan = _plan(rules(), params, settings)
+    return scan_fix.fixed_files(kept.findings, plan, texts)
 
 
 def option_wish(params: Mapping[str, Any]) -> Wish:
@@ -221,17 +257,18 @@ def silence(
     )
 
 
-def lines_reader(texts: Mapping[str, str]) -> Lines:
+def lines_reader(texts: Mapping[str, bytes]) -> Lines:
     """Reads the lines of scanned files, each file once."""
 
     @cache
     def lines(file: str) -> Sequence[str]:
-        text = texts.get(file)
-        if text is None:
+        data = texts.get(file)
+        if data is None:
             try:
-                text = Path(file).read_bytes().decode("utf-8", "replace")
+                data = Path(file).read_bytes()
             except OSError:
                 return ()
+        text = data.decode("utf-8", "replace")
         return [line.rstrip("\r") for line in text.removeprefix("\ufeff").split("\n")]
 
     return lines
@@ -242,7 +279,7 @@ def _write(
     checked: Sequence[Checked],
     kept: Kept,
     params: Mapping[str, Any],
-    texts: Mapping[str, str],
+    texts: Mapping[str, bytes],
 ) -> None:
     from sgcheck.report.scan_report import ScanReport, render
     from sgcheck_rules.registry import rules

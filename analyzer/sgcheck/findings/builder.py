@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from sgcheck.findings.fingerprint import fingerprint
-from sgcheck.findings.model import Confidence, Evidence, Finding, Place, Related, Severity
+from sgcheck.findings.model import Confidence, Evidence, Finding, Fix, Place, Related, Severity
 from sgcheck.resolve.resolution import Because, LaunchError
 from sgcheck.scan.model import Launch, Span
 
@@ -48,6 +48,7 @@ class FindingBuilder:
         because: Iterable[Evidence] = (),
         tip: str | None = None,
         sensitive: bool = False,
+        fix: Fix | None = None,
     ) -> Finding:
         """A finding with its primary span `at`.
 
@@ -73,6 +74,7 @@ class FindingBuilder:
             tip=tip,
             launch=self._index,
             sensitive=sensitive,
+            fix=fix,
         )
 
     def step(self, step: Because) -> Evidence:

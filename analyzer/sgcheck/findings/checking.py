@@ -240,6 +240,7 @@ def _merged(same: Sequence[tuple[str, Finding]], total: int) -> Finding:
         severity=severity,
         confidence="likely",
         message=f"{finding.message} ({conditions})" if conditions else finding.message,
+        fix=None,
     )
 
 

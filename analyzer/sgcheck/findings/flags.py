@@ -19,6 +19,7 @@ _DEPRECATED = re.compile(r"\s*(?:\[|\(|note: --[\w-]+ is )?deprecated\b", re.IGN
 _USE_FLAG = re.compile(
     r"(?:use|alias for|favor of|set|with)\s+['`\"]?(--[a-z0-9][\w-]*(?:=[\w.-]+)?)", re.IGNORECASE
 )
+_SPELLING = re.compile(r"--[a-z0-9][\w.-]*(?:=[\w.-]+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,22 @@ class FlagTable:
     def of_dest(self, dest: str) -> tuple[Flag, ...]:
         """The flags that write a field."""
         return tuple(flag for flag in self.flags if flag.dest == dest)
+
+
+def same_effect(flag: Flag, table: FlagTable) -> str | None:
+    """The successor of a deprecated flag if it sets the same field from the same words.
+
+    That is another name, or a name with the value that the old flag stands for (`--new=value`).
+    """
+    name, equals, _ = (flag.successor or "").partition("=")
+    new = table.by_name.get(name)
+    if new is None or new.dest != flag.dest or not _SPELLING.fullmatch(flag.successor or ""):
+        return None
+    if equals:
+        fits = flag.most == 0 and new.least <= 1 and (new.most is None or new.most >= 1)
+    else:
+        fits = (flag.least, flag.most) == (new.least, new.most)
+    return flag.successor if fits else None
 
 
 def read_flags(parser: argparse.ArgumentParser, fields: Collection[str] = ()) -> list[Flag]:

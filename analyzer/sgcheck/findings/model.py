@@ -60,6 +60,22 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
+class Fix:
+    """Another spelling of a flag or a variable with the same effect: `old` at `span` becomes `new`.
+
+    `span` holds the word as the file has it, with its quotes, a value joined by `=`, or, for a
+    variable, its value only. `renamed` says that the release does not have the old name, so that the
+    launch before and after cannot be compared.
+    """
+
+    kind: Literal["flag", "variable"]
+    span: Span
+    old: str
+    new: str
+    renamed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """What one rule says of one place.
 
@@ -67,7 +83,8 @@ class Finding:
     curated reports, on a convention, or on values that the file leaves open. `because` runs from
     the first step to the deciding one. `launch` is the index of the launch in the report, None for
     findings about the file as such. The fingerprint does not depend on line numbers. The
-    text at the place of a `sensitive` finding (a secret) is not to be shown.
+    text at the place of a `sensitive` finding (a secret) is not to be shown. `fix` is what
+    `scan --fix` may do about it, once it is proved harmless in its file.
     """
 
     rule: str
@@ -81,6 +98,7 @@ class Finding:
     tip: str | None = None
     launch: int | None = None
     sensitive: bool = False
+    fix: Fix | None = None
 
     @property
     def deciding(self) -> Evidence | None:

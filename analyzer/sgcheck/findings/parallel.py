@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from sgcheck.findings.checking import Checked, Checker
@@ -54,19 +55,24 @@ def check_launches(launches: Sequence[Launch], plan: Plan, jobs: int = 1) -> lis
     return [found[index] for index in range(len(launches))]
 
 
-def _check(launches: Sequence[Launch], numbers: Sequence[int], plan: Plan) -> list[Checked]:
+@contextmanager
+def checker(plan: Plan) -> Iterator[Checker]:
+    """A checker for a plan; progress of fetching is shown while it is used."""
     from sgcheck_rules.registry import by_id
 
     progress = StderrProgress()
     releases = Releases(
         offline=plan.offline, fetch=plan.fetch, explore=plan.explore, progress=progress
     )
-    rules = [by_id()[name] for name in plan.rules]
     try:
-        checked = Checker(rules, releases, plan.layers).check(launches, numbers)
+        yield Checker([by_id()[name] for name in plan.rules], releases, plan.layers)
     finally:
         progress.clear()
-    return [_slim(each) for each in checked]
+
+
+def _check(launches: Sequence[Launch], numbers: Sequence[int], plan: Plan) -> list[Checked]:
+    with checker(plan) as checks:
+        return [_slim(each) for each in checks.check(launches, numbers)]
 
 
 def _slim(checked: Checked) -> Checked:

@@ -11,8 +11,9 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from sgcheck.scan.compose import Beside
 from sgcheck.scan.model import Launch, ScanResult, Skipped, Suppression
-from sgcheck.scan.reading import MAX_BYTES, Reading, nothing_beside, read_launches
+from sgcheck.scan.reading import MAX_BYTES, Reading, decode, nothing_beside, read_launches
 from sgcheck.scan.walk import Found, files_below
 
 __all__ = [
@@ -21,6 +22,8 @@ __all__ = [
     "ScanConfig",
     "ScanResult",
     "Skipped",
+    "beside",
+    "decode",
     "find_launches",
     "nothing_beside",
     "read_launches",
@@ -78,7 +81,12 @@ def read_file(found: Found) -> Reading:
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
         return Reading(skipped=(Skipped(found.shown, f"cannot be read: {error.strerror}"),))
-    return read_launches(data, found.shown, beside=_Beside(found.path), explicit=found.explicit)
+    return read_launches(data, found.shown, beside=beside(found.path), explicit=found.explicit)
+
+
+def beside(path: Path) -> Beside:
+    """Reads the files that lie beside a file on disk, for `read_launches`."""
+    return _Beside(path)
 
 
 @dataclass(frozen=True, slots=True)

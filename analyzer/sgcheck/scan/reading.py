@@ -94,6 +94,12 @@ def _skip(path: str, reason: str) -> Reading:
     return Reading(skipped=(Skipped(path, reason),))
 
 
+def decode(data: bytes) -> str | None:
+    """The text in which spans count, None for what is no text."""
+    text = _decode(data)
+    return None if text is None else text.removeprefix("\ufeff")
+
+
 def _decode(data: bytes) -> str | None:
     """UTF-8 (bad bytes kept as surrogates), UTF-16 with a BOM, or None for what is no text."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -189,4 +195,4 @@ def _from_file_name(file: SourceFile) -> TargetHint | None:
     return TargetHint("gpu", (gpu,), "file name", name, file.span(0, 0), weak=True)
 
 
-__all__ = ["MAX_BYTES", "Reading", "nothing_beside", "read_launches"]
+__all__ = ["MAX_BYTES", "Reading", "decode", "nothing_beside", "read_launches"]

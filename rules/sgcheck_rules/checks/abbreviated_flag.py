@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sgcheck.findings.builder import FindingBuilder
-from sgcheck.findings.model import Finding
+from sgcheck.findings.model import Finding, Fix
 from sgcheck.findings.rule import Example, Meta
 from sgcheck.findings.subject import Subject
 from sgcheck_rules.checks.support import release
@@ -53,4 +53,5 @@ def check(subject: Subject, find: FindingBuilder) -> Iterator[Finding]:
             at=use.word.span if not use.inline else use.span,
             key=(use.spelling,),
             tip=f"write {full}",
+            fix=Fix("flag", use.word.span, use.spelling, full),
         )

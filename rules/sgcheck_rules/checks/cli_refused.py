@@ -23,7 +23,7 @@ from collections.abc import Iterator
 
 from sgcheck.findings.builder import FindingBuilder
 from sgcheck.findings.command import Use, shown
-from sgcheck.findings.model import Finding
+from sgcheck.findings.model import Finding, Fix
 from sgcheck.findings.rule import Example, Meta
 from sgcheck.findings.subject import Subject
 from sgcheck_rules.checks.support import one_line, release
@@ -53,6 +53,12 @@ services:
         "serve.sh",
         "sglang serve --model-path Qwen/Qwen3-8B «--tp-size» --port 30000\n",
         expect=("needs a value",),
+    ),
+    Example(
+        "serve.sh",
+        "sglang serve --model-path Qwen/Qwen3-8B «--nsa-prefill-backend» trtllm\n",
+        gpu="b200",
+        expect=("--nsa-prefill-backend",),
     ),
 )
 
@@ -121,16 +127,45 @@ def _use(subject: Subject, find: FindingBuilder, use: Use) -> Iterator[Finding]:
             message += f"; among the measured releases it is known {known}"
         elif near:
             message += f"; the nearest is {near[0]}"
-        yield find.finding(message, at=use.word.span, key=("unknown", name), tip=_tip(near, known))
+        other = _other_name(subject, name)
+        yield find.finding(
+            message,
+            at=use.word.span,
+            key=("unknown", name),
+            tip=_calls_it(other) or _tip(near, known),
+            fix=_fix(use, other),
+        )
     elif use.match == "ambiguous":
         names = ", ".join(use.names[:4])
+        other = _other_name(subject, name)
         yield find.finding(
             f"{name} can stand for {names}: {release(subject)} refuses it",
             at=use.word.span,
             key=("ambiguous", name),
+            tip=_calls_it(other),
+            fix=_fix(use, other),
         )
     elif use.flag is not None:
         yield from _values(subject, find, use)
+
+
+def _calls_it(other: str | None) -> str | None:
+    return f"this release calls it {other}" if other is not None else None
+
+
+def _fix(use: Use, other: str | None) -> Fix | None:
+    if other is None:
+        return None
+    return Fix("flag", use.word.span, use.spelling, other, renamed=True)
+
+
+def _other_name(subject: Subject, name: str) -> str | None:
+    """How the release spells a flag that it had, or will have, under another name."""
+    assert subject.table is not None
+    for other in history().other_names(name):
+        if other.partition("=")[0] in subject.table.by_name:
+            return other
+    return None
 
 
 def _values(subject: Subject, find: FindingBuilder, use: Use) -> Iterator[Finding]:

@@ -19,7 +19,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sgcheck.findings.builder import FindingBuilder
-from sgcheck.findings.model import Finding
+from sgcheck.findings.command import Use
+from sgcheck.findings.flags import Flag, same_effect
+from sgcheck.findings.model import Finding, Fix
 from sgcheck.findings.rule import Example, Meta
 from sgcheck.findings.subject import Subject
 from sgcheck_rules.checks.support import one_line, release, uses_named
@@ -56,9 +58,16 @@ def check(subject: Subject, find: FindingBuilder) -> Iterator[Finding]:
             at=use.span,
             key=("flag", flag.name),
             tip=None if flag.successor else "the release names no successor",
+            fix=_fix(subject, use, flag),
         )
     yield from _old_prefix(subject, find, seen)
     yield from _logged(subject, find, seen)
+
+
+def _fix(subject: Subject, use: Use, flag: Flag) -> Fix | None:
+    """The successor, where it does the same."""
+    new = same_effect(flag, subject.table) if subject.table is not None else None
+    return Fix("flag", use.word.span, use.spelling, new) if new is not None else None
 
 
 def _old_prefix(subject: Subject, find: FindingBuilder, seen: set[str]) -> Iterator[Finding]:
@@ -74,6 +83,7 @@ def _old_prefix(subject: Subject, find: FindingBuilder, seen: set[str]) -> Itera
             f"{variable.name} is deprecated in {release(subject)}: use {new}",
             at=variable.value.span,
             key=("variable", variable.name),
+            fix=Fix("variable", variable.value.span, variable.name, new),
         )
 
 
