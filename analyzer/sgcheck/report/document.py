@@ -95,14 +95,14 @@ def check_document(
         },
         "model": {"source": model.source, "architecture": model.architecture, "name": model.name},
         "argv": list(resolution.argv),
-        "outcome": _outcome(resolution.outcome),
+        "outcome": outcome_document(resolution.outcome),
         "fields": {
-            name: _answer(answer, selection.trace)
+            name: answer_document(answer, selection.trace)
             for name, answer in selection.fields_of(resolution).items()
         },
         "effective": {
             role: {
-                name: {"field": answer.name, **_answer(answer, selection.trace)}
+                name: {"field": answer.name, **answer_document(answer, selection.trace)}
                 for name, answer in backends.items()
             }
             for role, backends in resolution.effective.items()
@@ -144,7 +144,8 @@ def dump_pretty(document: JsonValue) -> str:
     return json.dumps(_finite(document), indent=2, allow_nan=False) + "\n"
 
 
-def _outcome(outcome: Outcome) -> Document:
+def outcome_document(outcome: Outcome) -> Document:
+    """An outcome as JSON."""
     document: Document = {"status": outcome.status}
     if outcome.error is not None:
         document["error"] = _error(outcome.error)
@@ -183,7 +184,8 @@ def _reason(reason: Reason) -> Document:
     }
 
 
-def _answer(answer: FieldAnswer, trace: bool) -> Document:
+def answer_document(answer: FieldAnswer, trace: bool = True) -> Document:
+    """The answer for one field as JSON; without `trace` it does not say what made it so."""
     document: Document = {"status": answer.status}
     if answer.status == "decided":
         document["value"] = answer.value

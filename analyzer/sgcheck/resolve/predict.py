@@ -168,6 +168,28 @@ class Predictor:
             recorder.events = list(recorder.events)
         return watch
 
+    def asked(self, launch: Launch, question: Callable[[Any], Any]) -> Any:
+        """What `question` makes of the module of `ServerArgs` on this machine; nothing is resolved.
+
+        A `Reason` where the module cannot be had, or where the tree's own code does not get to an
+        answer. Objects of the tree must not leave `question`.
+        """
+        machine = self._machine(launch)
+        module = self._entry(machine)
+        if isinstance(module, Reason):
+            return module
+        with (
+            machine.interpreter.running(OpaqueOperations(), **self._limits),
+            machine.interpreter.session(),
+        ):
+            machine.world.enter(launch, machine.env_for(launch), [])
+            try:
+                return question(module)
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
+                return _stopped(error)
+
     def _known(
         self,
         launch: Launch,

@@ -1,0 +1,1 @@
+"""One launch over several machines, models, releases, environments and flag values, as a table."""

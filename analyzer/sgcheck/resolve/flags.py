@@ -1,0 +1,59 @@
+"""The flags that a tree's own argument parser takes, and the fields of its record."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sgcheck.resolve.resolution import Reason
+from sgcheck.resolve.run import record_fields
+from sgcheck.world.stdlib.argparse_ import ArgumentParser
+
+if TYPE_CHECKING:
+    from sgcheck.resolve.launch import Launch
+    from sgcheck.resolve.predict import Predictor
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """One flag. `choices` is empty where the parser has no list of values.
+
+    `spellings` are all its names, `field` is what the parser stores it as; a `switch` takes no
+    value.
+    """
+
+    spellings: tuple[str, ...]
+    field: str
+    choices: tuple[str, ...]
+    switch: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ParserFacts:
+    """Every spelling of every flag, and the names of the record's fields."""
+
+    flags: Mapping[str, Flag]
+    fields: tuple[str, ...]
+
+
+def parser_facts(predictor: Predictor, launch: Launch) -> ParserFacts | Reason:
+    """What the parser of the tree takes on the launch's machine; a `Reason` if it cannot be built."""
+    found = predictor.asked(launch, _read)
+    assert isinstance(found, Reason | ParserFacts)
+    return found
+
+
+def _read(module: Any) -> ParserFacts:
+    parser = ArgumentParser()
+    module.ServerArgs.add_cli_args(parser)
+    found: dict[str, Flag] = {}
+    for action in parser._actions:
+        names = tuple(str(name) for name in action.option_strings)
+        if not names or isinstance(action, argparse._HelpAction):
+            continue
+        choices = tuple(map(str, action.choices)) if action.choices is not None else ()
+        flag = Flag(names, str(action.dest), choices, action.nargs == 0)
+        found.update(dict.fromkeys(names, flag))
+    return ParserFacts(found, tuple(record_fields(module.ServerArgs)))
