@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from transformers_world import DTYPES, MODELS, VERSIONS, Files, dtype, dtype_of, library
 
-from sgcheck.world.transformers import NotModelled, build_modules
+from sgcheck.world.transformers import NotModelled, build_modules, stand_ins
 from sgcheck.world.transformers.errors import (
     HFValidationError,
     StrictDataclassClassValidationError,
@@ -214,22 +214,53 @@ def test_per_layer_values_cannot_be_read_globally() -> None:
     assert config.head_dim == 256
 
 
-def test_releases_between_two_recorded_ones() -> None:
-    between = library("4.57.0")  # of 4.56.1 and 4.57.1, whatever both say holds
-    assert between.factory.config_class("OPTConfig")().hidden_size == 768
-    with pytest.raises(NotModelled, match="Gemma3TextConfig"):
-        between.factory.config_class("Gemma3TextConfig")
-    assert "llama" in between.mapping
-    with pytest.raises(NotModelled, match="qwen3_next"):  # only 4.57.1 has it
-        _ = "qwen3_next" in between.mapping
-    names = between.modules()["transformers"]
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [
+        ("4.57.1", ()),
+        ("4.56.2", ("4.56.1", "4.57.0")),
+        ("5.0.0rc0", ("4.57.1", "5.3.0")),
+        ("5.3.0rc1", ("4.57.1", "5.3.0")),
+        ("5.18.3", ("5.12.1", "5.19.0")),
+        ("5.19.1", ("5.12.1", "5.19.0")),
+        ("6.0.0", ("5.12.1", "5.19.0")),
+        ("3.9", ("4.54.1", "4.55.2")),
+        ("", ()),
+        ("nonsense", ()),
+    ],
+)
+def test_two_recorded_releases_stand_for_one_that_is_not(
+    version: str, expected: tuple[str, ...]
+) -> None:
+    assert stand_ins(version) == expected
+
+
+def test_a_stand_in_lends_its_facts_but_not_its_number() -> None:
+    lent = library("5.7.0", stand_in="5.6.0").modules()["transformers"]
+    assert lent is not None and lent["__version__"] == "5.7.0"
+    older: Any = library("4.56.2", stand_in="4.56.1")
+    newer: Any = library("4.56.2", stand_in="4.57.0")
+    assert "qwen3_next" not in older.mapping and "qwen3_next" in newer.mapping
+
+
+def test_a_release_newer_than_all_may_have_more_model_types() -> None:
+    newer = library("5.19.1", folder(model_type="no_such_type"), stand_in="5.12.1")
+    with pytest.raises(NotModelled, match="model type no_such_type"):
+        newer.auto_config.from_pretrained("model")
+    assert "llama" in newer.mapping
+    names = newer.modules()["transformers"]
     assert names is not None
-    assert "OPTConfig" in names and "Gemma3TextConfig" not in names
+    assert "NoSuchConfig" in names.all_names and "NoSuchName" not in names.all_names
+
+
+def test_no_class_of_a_new_major_series_is_known() -> None:
+    newer = library("6.0.0", stand_in="5.19.0")
+    with pytest.raises(NotModelled, match=r"transformers 6\.0\.0: LlamaConfig"):
+        newer.factory.config_class("LlamaConfig")
 
 
 @pytest.mark.parametrize("version", ["5.18.3", "6.0.0", "3.9", "nonsense"])
-def test_releases_of_which_too_little_is_known(version: str) -> None:
-    # Between 5.12.1 and 5.19.0 the base class itself changed.
+def test_a_release_without_facts_or_stand_in_is_not_modelled(version: str) -> None:
     with pytest.raises(NotModelled, match="transformers"):
         modules(version)
 

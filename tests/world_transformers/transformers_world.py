@@ -11,7 +11,9 @@ from sgcheck.world.transformers.release import Release
 REPOSITORY = Path(__file__).parents[2]
 FIXTURES = REPOSITORY / "fixtures" / "transformers"
 MODELS = "fixtures/transformers/models"
-VERSIONS = ("4.54.1", "4.56.1", "4.57.1", "5.3.0", "5.6.0", "5.12.1", "5.19.0")
+VERSIONS = (
+    "4.54.1", "4.55.2", "4.56.1", "4.57.0", "4.57.1", "5.3.0", "5.6.0", "5.8.1", "5.12.1", "5.19.0",
+)  # fmt: skip
 
 
 class dtype:

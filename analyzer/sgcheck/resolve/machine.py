@@ -23,7 +23,10 @@ BASE_ENVIRONMENT: dict[str, str] = {
 
 
 class Machine:
-    """One target with one set of packages. What module bodies read of the environment is fixed."""
+    """One target with one set of packages. What module bodies read of the environment is fixed.
+
+    `stand_in` is the transformers release whose facts stand for a pinned one that is not recorded.
+    """
 
     def __init__(
         self,
@@ -32,6 +35,7 @@ class Machine:
         packages: Packages,
         env: Mapping[str, str | None],
         pins: Mapping[str, str],
+        stand_in: str | None = None,
     ) -> None:
         self.env = launch_environment(env)
         self.fields: dict[str, Any] | None = None
@@ -46,6 +50,7 @@ class Machine:
         self.world.files.tree = code.tree
         self.world.transformers_version = pins.get("transformers", "")
         self._pins = pins
+        self._stand_in = stand_in
         self.interpreter = Interpreter(code, self.world)
         self.interpreter.loader.environ = self.world.environ
 
@@ -69,6 +74,7 @@ class Machine:
             is_dtype=lambda value: isinstance(value, dtype),
             get_logger=logging.getLogger,
             remote_code=self._remote_code,
+            stand_in=self._stand_in,
         )
         unknown_transformers.install(
             modules["transformers"], world.files, self._pins.get("transformers", "")

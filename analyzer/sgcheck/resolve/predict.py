@@ -64,9 +64,11 @@ class Predictor:
         eager: bool = False,
         seconds: float = SECONDS,
         steps: int = STEPS,
+        stand_in: str | None = None,
     ) -> None:
         self.tree = tree
         self._limits: dict[str, Any] = {"seconds": seconds, "steps": steps}
+        self._stand_in = stand_in
         if not tree.exists(SERVER_ARGS):
             raise NothingToAnalyse(
                 f"{tree.origin} {tree.version} has no {SERVER_ARGS}: nothing to analyse."
@@ -77,6 +79,27 @@ class Predictor:
         self.info = TreeInfo(tree.version, tree.origin, tree.digest, tree.ref)
         self._profile = _profile(tree, packages or {})
         self._machines: list[tuple[Any, Machine]] = []
+        self._sides = [] if stand_in else self._for_stand_ins(packages, cache, eager)
+
+    def _for_stand_ins(
+        self, packages: Mapping[str, str | bool] | None, cache: Path | None, eager: bool
+    ) -> list[Predictor]:
+        """One predictor for each release that stands for a pinned one that is not recorded."""
+        from sgcheck.world.transformers import stand_ins
+
+        sides = []
+        for name in stand_ins(self._profile.version("transformers") or ""):
+            side = Predictor(
+                self.tree,
+                packages=packages,
+                cache=cache,
+                eager=eager,
+                stand_in=name,
+                **self._limits,
+            )
+            side.code, side.branching_code = self.code, self.branching_code
+            sides.append(side)
+        return sides
 
     def conditions(self, path: str) -> Conditions:
         """The conditions of a file's lines, from whichever code has been translated."""
@@ -93,6 +116,8 @@ class Predictor:
         """
         if not launch.target.modelled:
             return self._unmodelled(launch)
+        if self._sides:
+            return self._agreed(launch, trace, explore)
         try:
             result = self._check(launch, trace, explore)
         except KeyboardInterrupt:
@@ -104,6 +129,17 @@ class Predictor:
             self._machines.clear()
         self._settle()
         return result
+
+    def _agreed(self, launch: Launch, trace: bool, explore: bool) -> Resolution:
+        from sgcheck.resolve import stand_ins
+
+        why = stand_ins.reason(
+            "transformers",
+            self._profile.version("transformers"),
+            [side._stand_in or "" for side in self._sides],
+        )
+        results = [side.check(launch, trace=trace, explore=explore) for side in self._sides]
+        return stand_ins.agreed(results, why)
 
     def _check(self, launch: Launch, trace: bool, explore: bool) -> Resolution:
         argv = launch_argv(launch)
@@ -145,6 +181,8 @@ class Predictor:
 
     def watched(self, launch: Launch, watcher: Callable[[Trace], Any]) -> Any:
         """Run a launch once more with a tracer on its lines; returns what `watcher` made."""
+        if self._sides:
+            return self._sides[-1].watched(launch, watcher)
         machine = self._machine(launch)
         module = self._entry(machine)
         if isinstance(module, Reason):
@@ -294,7 +332,12 @@ class Predictor:
         pins = {name: self._profile.version(name) or "" for name in ("torch", "transformers")}
         code = self.branching_code if branching else self.code
         machine = Machine(
-            code, launch.target, self._profile.for_cuda(launch.target.cuda), launch.env, pins
+            code,
+            launch.target,
+            self._profile.for_cuda(launch.target.cuda),
+            launch.env,
+            pins,
+            stand_in=self._stand_in,
         )
         if alone:
             return machine

@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 from .errors import NotModelled
 from .modules import Library, Names
-from .release import FileAccess, Release, RemoteCode, no_remote_code
+from .release import FileAccess, Release, RemoteCode, no_remote_code, stand_ins
 
-__all__ = ["FileAccess", "Library", "Names", "NotModelled", "build_modules"]
+__all__ = ["FileAccess", "Library", "Names", "NotModelled", "build_modules", "stand_ins"]
 
 
 def build_modules(
@@ -22,6 +22,7 @@ def build_modules(
     is_dtype: Callable[[object], bool],
     remote_code: RemoteCode = no_remote_code,
     get_logger: Callable[[str], object] | None = None,
+    stand_in: str | None = None,
 ) -> dict[str, Names | None]:
     """The names that transformers' modules offer, by module; fresh state at every call.
 
@@ -34,9 +35,10 @@ def build_modules(
     :param remote_code: runs a checkpoint's own configuration module: `(folder, file, class
         name)` to the class. Without it such a checkpoint is not modelled.
     :param get_logger: `transformers.utils.logging.get_logger`; by default a silent one.
+    :param stand_in: the recorded release whose facts stand for a version that is not recorded.
     :return: None for a module that the release does not have. A name missing from `Names` is
         not modelled if it is in `Names.all_names`, and does not exist otherwise.
-    :raises NotModelled: nothing is known about the release's series.
+    :raises NotModelled: nothing is recorded about the release.
     """
     release = Release(
         version,
@@ -45,5 +47,6 @@ def build_modules(
         is_dtype=is_dtype,
         remote_code=remote_code,
         get_logger=get_logger,
+        stand_in=stand_in,
     )
     return dict(Library(release).modules())

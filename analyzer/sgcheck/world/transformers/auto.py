@@ -18,7 +18,6 @@ class ConfigMapping(OrderedDict[str, Any]):
         super().__init__()
         self._factory = factory
         self._mapping = names
-        self._doubtful = factory.release.doubtful_types
         self._extra_content: dict[str, Any] = {}
 
     def __getitem__(self, key: str) -> Any:
@@ -37,9 +36,7 @@ class ConfigMapping(OrderedDict[str, Any]):
         return dict(self._mapping)
 
     def __contains__(self, key: object) -> bool:
-        if key in self._doubtful and key not in self._extra_content:
-            raise NotModelled(f"transformers {self._factory.release.version}: model type {key}")
-        return key in self._mapping or key in self._extra_content
+        return key in self._extra_content or self._factory.release.has_type(key)
 
     def keys(self) -> Any:
         """All model types."""

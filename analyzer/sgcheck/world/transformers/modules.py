@@ -2,7 +2,7 @@
 
 import enum
 import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -22,7 +22,7 @@ class Names(Mapping[str, object]):
         mapping is not modelled; any other does not exist.
     """
 
-    def __init__(self, makers: dict[str, Callable[[], object]], all_names: frozenset[str]) -> None:
+    def __init__(self, makers: dict[str, Callable[[], object]], all_names: Container[str]) -> None:
         self._makers = makers
         self._made: dict[str, object] = {}
         self.all_names = all_names
@@ -40,6 +40,16 @@ class Names(Mapping[str, object]):
 
     def __len__(self) -> int:
         return len(self._makers)
+
+
+class _MoreClasses(Container[str]):
+    """The names of a module that may have more configuration classes than are recorded."""
+
+    def __init__(self, recorded: frozenset[str]) -> None:
+        self._recorded = recorded
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._recorded or str(name).endswith("Config")
 
 
 class Resampling(enum.IntEnum):
@@ -76,32 +86,21 @@ class Library:
             name: partial(_refused, name) for name in self.release.general("functions")
         }
         classes = {
-            name: partial(self.factory.config_class, name) for name in self.release.class_names()
+            name: partial(self.factory.config_class, name) for name in self.release.facts.names()
         }
         output: dict[str, Names | None] = {}
-        for module, names in self._listed().items():
+        for module, names in self.release.general("modules").items():
             if names is None:
                 output[module] = None
                 continue
-            present = frozenset(names.split())
+            present: frozenset[str] = frozenset(names.split())
             makers: dict[str, Callable[[], object]] = {}
             for offered in (classes, placeholders, common):
                 makers |= {name: offered[name] for name in present & offered.keys()}
             makers |= self._special(module)
-            output[module] = Names(makers, present | makers.keys())
-        return output
-
-    def _listed(self) -> dict[str, str | None]:
-        """All names of each module: what every neighbouring release has."""
-        first, *others = (source.release["modules"] for source in self.release.sources)
-        output: dict[str, str | None] = {}
-        for module, names in first.items():
-            rest = [other.get(module) for other in others]
-            if names is not None and None not in rest:
-                common = set(names.split()).intersection(*(other.split() for other in rest))
-                output[module] = " ".join(sorted(common))
-            elif names is None and not any(rest):
-                output[module] = None
+            names = present | makers.keys()
+            newer = self.release.is_newer_than_facts
+            output[module] = Names(makers, _MoreClasses(names) if newer else names)
         return output
 
     def _common(self) -> dict[str, Callable[[], object]]:

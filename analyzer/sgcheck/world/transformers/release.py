@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from . import facts as facts_module
 from .errors import NotModelled
-from .facts import Facts
+from .facts import Facts, version_key
 
 
 class FileAccess(Protocol):
@@ -25,6 +25,8 @@ class FileAccess(Protocol):
         """The names in a folder."""
 
 
+_OF_NAMES = ("functions", "modules", "placeholders", "registered")
+
 RemoteCode = Callable[[str, str, str], type]
 """``(folder, module file, class name)`` to a class: runs a checkpoint's own configuration code."""
 
@@ -42,6 +44,9 @@ class Release:
     :param dtype_of: the attribute of the modelled torch with this name; must raise
         `AttributeError` for names that torch does not have.
     :param is_dtype: whether a value is a dtype of the modelled torch.
+    :param stand_in: the recorded release whose facts are used for a version that is not recorded
+        (see `stand_ins`).
+    :raises NotModelled: the version is not recorded, and there is no stand-in.
     """
 
     def __init__(
@@ -53,6 +58,7 @@ class Release:
         is_dtype: Callable[[object], bool],
         remote_code: RemoteCode = no_remote_code,
         get_logger: Callable[[str], object] | None = None,
+        stand_in: str | None = None,
     ) -> None:
         self.version = version
         self.files = files
@@ -60,101 +66,72 @@ class Release:
         self.is_dtype = is_dtype
         self.remote_code = remote_code
         self.get_logger = get_logger or _silent_logger
-        self._numbers = facts_module.version_key(version)
-        self._sources = [facts_module.load(name) for name in neighbours(version)]
+        self.facts: Facts = facts_module.load(stand_in or version)
+        self._numbers = version_key(stand_in or version)
+        newest = facts_module.known_versions()[-1]
+        self.is_newer_than_facts = version_key(version) > version_key(newest)
+        """Whether the release may have classes and model types that no recorded one has."""
+        self._is_new_series = version_key(version)[:1] > version_key(newest)[:1]
+        self._names = facts_module.load(newest) if self.is_newer_than_facts else self.facts
 
     def at_least(self, *numbers: int) -> bool:
         """Whether the release is this one or later."""
         return self._numbers >= numbers
 
     def fact(self, key: str) -> dict[str, Any]:
-        """The entry of a class, if every neighbouring release with facts has the same.
+        """The entry of a class.
 
-        :raises NotModelled: it is not recorded, or the neighbours differ.
+        :raises NotModelled: it is not recorded, or only for an earlier major series.
         """
-        first, *others = self._sources
-        entry = first.entry(key)
-        if any(key not in other or other.entry(key) != entry for other in others):
+        if self._is_new_series:
             raise NotModelled(f"transformers {self.version}: {key}")
-        return entry
+        return self.facts.entry(key)
 
     def general(self, key: str) -> Any:
         """What holds for the whole release: one entry of ``@release``.
 
-        Model types are a dictionary of those that every neighbouring release has with the same
-        class; `doubtful_types` has the others.
-
-        :raises NotModelled: the neighbouring releases differ.
+        A release that is newer than all recorded ones has the names of the newest, whatever stands
+        for it otherwise: the tree was written for them.
         """
-        answers: list[Any] = [source.release.get(key) for source in self._sources]
-        first, others = answers[0], answers[1:]
-        if others and key == "config_names":
-            return {name: value for name, value in first.items() if name not in self.doubtful_types}
-        if others and key == "placeholders":
-            return {
-                name: spec
-                for name, spec in first.items()
-                if all(other.get(name) == spec for other in others)
-            }
-        if any(other != first for other in others):
-            raise NotModelled(f"transformers {self.version}: {key}")
-        return first
-
-    @property
-    def doubtful_types(self) -> set[str]:
-        """Model types that one neighbouring release has and another has not or names otherwise."""
-        first, *others = (source.release["config_names"] for source in self._sources)
-        return {
-            name
-            for other in others
-            for name in {*first, *other}
-            if first.get(name) != other.get(name)
-        }
+        source = self._names if key in _OF_NAMES else self.facts
+        return source.release.get(key)
 
     def knows(self, key: str) -> bool:
         """Whether `fact` would answer."""
-        try:
-            self.fact(key)
-        except NotModelled:
-            return False
-        return True
+        return key in self.facts
 
-    def class_names(self) -> list[str]:
-        """The configuration classes about which `fact` would answer."""
-        names = self.facts.names()
-        if len(self._sources) > 1:
-            names = [name for name in names if self.knows(name)]
-        return names
+    def has_type(self, model_type: object) -> bool:
+        """Whether the release itself has a model type.
 
-    @property
-    def sources(self) -> list[Facts]:
-        """The facts files behind this release: one if it is recorded itself."""
-        return self._sources
-
-    @property
-    def facts(self) -> Facts:
-        """The nearest facts file."""
-        return self._sources[0]
+        :raises NotModelled: it came later than the newest recorded release, if at all.
+        """
+        if model_type in self.general("config_names"):
+            return True
+        if self.is_newer_than_facts:
+            raise NotModelled(f"transformers {self.version}: model type {model_type}")
+        return False
 
 
-def neighbours(version: str) -> list[str]:
-    """The recorded releases that speak for a version: itself, or the nearest of its series.
+def stand_ins(version: str) -> tuple[str, ...]:
+    """The recorded releases that speak for a version that is not; none for a recorded one.
 
-    :raises NotModelled: no release of the same major series is recorded.
+    They are two, and what both make of a launch holds: the nearest on either side, or the two
+    newest for a version that is newer than all.
     """
     known = facts_module.known_versions()
-    if version in known:
-        return [version]
-    numbers = facts_module.version_key(version)
-    series = [name for name in known if facts_module.version_key(name)[:1] == numbers[:1]]
-    below = [name for name in series if facts_module.version_key(name) < numbers]
-    above = [name for name in series if facts_module.version_key(name) > numbers]
-    chosen = below[-1:] + above[:1]
-    if len(chosen) == 1 and len(series) > 1:
-        chosen = below[:-3:-1] or above[:2]
-    if len(chosen) < 2:
-        raise NotModelled(f"transformers {version}")
-    return chosen
+    if version in known or not version_key(version):
+        return ()
+    below = [name for name in known if _order(name) < _order(version)]
+    above = [name for name in known if _order(name) > _order(version)]
+    if below and above:
+        return below[-1], above[0]
+    return tuple(below[-2:] or above[:2])
+
+
+def _order(version: str) -> tuple[tuple[int, ...], bool]:
+    """By number; a candidate (`5.0.0rc0`) comes before its release."""
+    numbers = version_key(version)
+    return (*numbers, 0, 0)[:3], len(numbers) == len(version.split("."))
 
 
 class _Silent(logging.Logger):

@@ -54,7 +54,9 @@ def _two_sets(config: Any, given: dict[str, Any]) -> dict[str, Any]:
     scaled = {key: value for key, value in given.items() if key not in ("main", "compress")}
     scaled |= {"rope_theta": config.compress_rope_theta, "partial_rotary_factor": share}
     scaled.setdefault("rope_type", "default")
-    if scaled["rope_type"] == "yarn":
+    if not config._release.at_least(5, 12):
+        scaled["attention_factor"] = 1.0
+    elif scaled["rope_type"] == "yarn":
         scaled.setdefault("attention_factor", 1.0)
     main = {"rope_type": "default", "rope_theta": config.rope_theta, "partial_rotary_factor": share}
     return {"main": main, "compress": scaled}
