@@ -63,6 +63,13 @@ def predict_with(choice: LaunchChoice, *, trace: bool = True) -> tuple[Predictor
     return predictor, [predictor.check(launch, trace=trace) for launch in launches]
 
 
+def launches_of(choice: LaunchChoice) -> list[Launch]:
+    """One launch per target, with its model read."""
+    from sgcheck.world.model_facts import load_model
+
+    return make_launches(choice, load_model(choice.model))
+
+
 def explain(choice: LaunchChoice, field: str) -> list[WhyReport]:
     """The prediction and the write sites of one field, per target."""
     from sgcheck.world.model_facts import load_model
