@@ -263,7 +263,7 @@ class LiveRun:
         if info is not None:
             told = url.observation_of(info, name)
             fields = {**fields, **{k: v for k, v in told.fields.items() if k not in fields}}
-            notes += _moved_on(seen.fields, told.fields)
+            notes += [*_moved_on(seen.fields, told.fields), *told.notes]
         facts = self.session.facts
         if facts.dropped:
             notes.append(f"variables of the host kept from the server: {', '.join(facts.dropped)}")

@@ -15,7 +15,7 @@ from http.client import HTTPException
 from typing import Any
 
 from sgcheck.confirm.observation import Observation, ObservedMachine, ObservedOutcome
-from sgcheck.confirm.secrets import scrub
+from sgcheck.confirm.secrets import scrub, shown
 from sgcheck.errors import UsageError
 
 KEY_VARIABLES = ("SGCHECK_API_KEY", "SGLANG_API_KEY", "OPENAI_API_KEY")
@@ -218,8 +218,21 @@ def observation_of(
         fields={key: value for key, value in info.items() if key not in _NOT_FIELDS},
         machine=ObservedMachine(),
         launch_command=_command(command),
-        notes=tuple(notes or ()),
+        notes=(*(notes or ()), *scheduler_changes(info)),
     )
+
+
+def scheduler_changes(info: Mapping[str, Any]) -> list[str]:
+    """A sentence with the arguments that the schedulers changed once they had the model."""
+    states = info.get("internal_states")
+    changed: dict[str, Any] = {}
+    for state in states if isinstance(states, list) else ():
+        if isinstance(state, dict):
+            changed |= {k: v for k, v in state.items() if k in info and info[k] != v}
+    listed = ", ".join(
+        f"{name} {json.dumps(shown(name, value))}" for name, value in sorted(changed.items())
+    )
+    return [f"the scheduler runs with values of its own: {listed}"] if changed else []
 
 
 def _command(value: Any) -> tuple[str, ...] | None:
