@@ -48,7 +48,7 @@ def _locals() -> Any:
 def _vars(*args: Any) -> Any:
     if not args:
         return _locals()
-    if isinstance(args[0], Unknown):
+    if issubclass(type(args[0]), Unknown):
         return ASK[-1].attribute(args[0], "__dict__")
     return access.namespace(args[0]) if hasattr(args[0], "__dict__") else vars(args[0])
 
@@ -60,7 +60,7 @@ def _dir(*args: Any) -> Any:
 
 
 def _getattr(obj: Any, name: Any, default: Any = _MISSING, /) -> Any:
-    if isinstance(obj, Unknown):
+    if issubclass(type(obj), Unknown):
         if default is _MISSING:
             return ASK[-1].attribute(obj, name)
         return ASK[-1].apply(
@@ -72,7 +72,7 @@ def _getattr(obj: Any, name: Any, default: Any = _MISSING, /) -> Any:
             ),
             {},
         )
-    if isinstance(name, Unknown):
+    if issubclass(type(name), Unknown):
         name = ASK[-1].concrete(name)
     if default is _MISSING:
         return guards.attribute(obj, name)
@@ -83,7 +83,7 @@ def _getattr(obj: Any, name: Any, default: Any = _MISSING, /) -> Any:
 
 
 def _hasattr(obj: Any, name: Any) -> Any:
-    if isinstance(obj, Unknown):
+    if issubclass(type(obj), Unknown):
         return ASK[-1].apply(
             hasattr,
             (
@@ -92,7 +92,7 @@ def _hasattr(obj: Any, name: Any) -> Any:
             ),
             {},
         )
-    if isinstance(name, Unknown):
+    if issubclass(type(name), Unknown):
         name = ASK[-1].concrete(name)
     try:
         guards.attribute(obj, name)
@@ -102,9 +102,9 @@ def _hasattr(obj: Any, name: Any) -> Any:
 
 
 def _setattr(obj: Any, name: Any, value: Any) -> None:
-    if isinstance(name, Unknown):
+    if issubclass(type(name), Unknown):
         name = ASK[-1].concrete(name)
-    if isinstance(obj, Unknown):
+    if issubclass(type(obj), Unknown):
         ASK[-1].set_attribute(obj, name, value)
         return
     if not isinstance(name, str):
@@ -117,7 +117,7 @@ def _delattr(obj: Any, name: Any) -> None:
 
 
 def _isinstance(obj: Any, cls: Any) -> Any:
-    if isinstance(obj, Unknown) or isinstance(cls, Unknown):
+    if issubclass(type(obj), Unknown) or issubclass(type(cls), Unknown):
         return ASK[-1].apply(
             isinstance,
             (
@@ -135,11 +135,11 @@ def _isinstance(obj: Any, cls: Any) -> Any:
                 Reason(f"not-modelled({name})"), f"isinstance({ASK[-1].show(obj)}, {name})"
             )
     else:
-        known = tuple(c for c in cls if not isinstance(c, Unknown))
+        known = tuple(c for c in cls if not issubclass(type(c), Unknown))
         if len(known) != len(cls):
             if isinstance(obj, known):
                 return True
-            unknown = next(c for c in cls if isinstance(c, Unknown))
+            unknown = next(c for c in cls if issubclass(type(c), Unknown))
             return ASK[-1].apply(isinstance, (obj, unknown), {})
     return isinstance(obj, cls)
 
@@ -152,7 +152,7 @@ def _certainly_plain(obj: Any) -> bool:
 
 def _issubclass(obj: Any, cls: Any) -> Any:
     for value in (obj, *(cls if type(cls) is tuple else (cls,))):
-        if isinstance(value, Unknown):
+        if issubclass(type(value), Unknown):
             return ASK[-1].apply(
                 issubclass,
                 (
@@ -165,7 +165,7 @@ def _issubclass(obj: Any, cls: Any) -> Any:
 
 
 def _len(obj: Any) -> Any:
-    if isinstance(obj, Unknown):
+    if issubclass(type(obj), Unknown):
         return ASK[-1].apply(len, (obj,), {})
     return len(obj)
 
@@ -175,7 +175,7 @@ def _lift(native: Callable[..., Any]) -> Callable[..., Any]:
 
     def run(*args: Any, **kwargs: Any) -> Any:
         for value in args:
-            if isinstance(value, Unknown):
+            if issubclass(type(value), Unknown):
                 return ASK[-1].apply(native, (*args,), kwargs)
         return guards.native_call(native, args, kwargs)
 
@@ -210,7 +210,7 @@ def _over(native: Callable[..., Any]) -> Callable[..., Any]:
 
 def _map(function: Any, *iterables: Any) -> Any:
     for value in iterables:
-        if isinstance(value, Unknown):
+        if issubclass(type(value), Unknown):
             return ASK[-1].apply(map, (function, *iterables), {})
     sources = [iter(i) for i in iterables]
 
@@ -223,7 +223,7 @@ def _map(function: Any, *iterables: Any) -> Any:
 
 
 def _filter(function: Any, elements: Any) -> Any:
-    if isinstance(elements, Unknown):
+    if issubclass(type(elements), Unknown):
         return ASK[-1].apply(filter, (function, elements), {})
     source = iter(elements)
 
@@ -268,7 +268,7 @@ Interrupted.__name__ = "KeyboardInterrupt"
 
 
 def _iter(obj: Any, *sentinel: Any) -> Any:
-    if isinstance(obj, Unknown):
+    if issubclass(type(obj), Unknown):
         return ASK[-1].iterate(obj)
     if not sentinel:
         return iter(obj)
@@ -297,7 +297,7 @@ def _refused(name: str) -> Callable[..., Any]:
 
 
 def _hash(obj: Any) -> int:
-    if isinstance(obj, Unknown):
+    if issubclass(type(obj), Unknown):
         return hash(ASK[-1].concrete(obj))
     return hash(obj)
 

@@ -14,7 +14,7 @@ from sgcheck.values.unknown import ASK, Unknown, find_unknown
 def _special_type(*args: Any, **kwargs: Any) -> Any:
     if len(args) == 1:
         value = args[0]
-        if isinstance(value, Unknown):
+        if issubclass(type(value), Unknown):
             return ASK[-1].apply(type, (value,), {})
         return type(value)
     if len(args) == 3 and isinstance(args[2], dict):
@@ -49,11 +49,11 @@ def _lifted(kind: type) -> Callable[..., Any]:
 
     def run(*args: Any, **kwargs: Any) -> Any:
         for value in args:
-            if isinstance(value, Unknown):
+            if issubclass(type(value), Unknown):
                 return ASK[-1].apply(kind, (*args,), kwargs)
         if hashing and args and type(args[0]) in (list, tuple):
             for value in args[0]:
-                if isinstance(value, Unknown):
+                if issubclass(type(value), Unknown):
                     return ASK[-1].apply(kind, args, kwargs)
         if collecting and len(args) == 1:
             args = (limited(args[0]),)
@@ -89,7 +89,7 @@ def _int(*args: Any, **kwargs: Any) -> Any:
 
 
 def _special_range(*args: Any) -> Any:
-    args = tuple(ASK[-1].concrete(a) if isinstance(a, Unknown) else a for a in args)
+    args = tuple(ASK[-1].concrete(a) if issubclass(type(a), Unknown) else a for a in args)
     result = range(*args)
     try:
         if len(result) > MAX_SIZE:

@@ -111,21 +111,21 @@ def condition(thunk: Callable[[], Any]) -> Any:
 
 def negation(value: Any) -> Any:
     """`not value`, which stays a question where the value is one."""
-    if isinstance(value, Unknown):
+    if issubclass(type(value), Unknown):
         return ASK[-1].unary("not", value)
     return not value
 
 
 def own_test(value: Any) -> Any:
     """The test of an `if` whose ways cannot be joined: decided here."""
-    if isinstance(value, Unknown):
+    if issubclass(type(value), Unknown):
         return ASK[-1].truth(value)
     return value
 
 
 def branch(test: Any, then: Callable[[], None], other: Callable[[], None] | None) -> None:
     """An `if` statement whose ways are joined again behind it."""
-    if isinstance(test, Unknown):
+    if issubclass(type(test), Unknown):
         ASK[-1].branch(test, then, other)
     elif test:
         then()

@@ -19,34 +19,38 @@ R = RUNTIME
 
 def item(obj: Any, key: Any) -> Any:
     """`obj[key]`."""
-    if isinstance(key, Unknown):
+    if issubclass(type(key), Unknown):
         if isinstance(obj, type):
             return obj[key]  # type: ignore[index]
         return ASK[-1].item(obj, key)
-    if type(key) is tuple and type(obj) is dict and holds_unknown(key):
-        return ASK[-1].item(obj, key)  # type: ignore[arg-type]
-    if isinstance(obj, natives.JOURNALED_MISSING) and R.journal is not None and key not in obj:
+    kind = type(obj)
+    if kind is dict:
+        if type(key) is tuple and holds_unknown(key):
+            return ASK[-1].item(obj, key)
+        value = obj[key]
+        if type(value) is Choice:
+            return ASK[-1].present(obj, key, value)
+        return value
+    if issubclass(kind, natives.JOURNALED_MISSING) and R.journal is not None and key not in obj:
         R.journal.item(obj, key)
-    value = obj[key]
-    if type(value) is Choice and type(obj) is dict:
-        return ASK[-1].present(obj, key, value)
-    return value
+    return obj[key]
 
 
 def holds_unknown(values: tuple[Any, ...]) -> bool:
     """Whether an element of a tuple is not known."""
-    return any(isinstance(v, Unknown) for v in values)
+    return any(issubclass(type(value), Unknown) for value in values)
 
 
 def set_item(value: Any, obj: Any, key: Any) -> None:
     """`obj[key] = value`."""
-    if isinstance(key, Unknown):
+    if issubclass(type(key), Unknown):
         key = ASK[-1].concrete(key)
-    if isinstance(obj, Unknown):
+    kind = type(obj)
+    if issubclass(kind, Unknown):
         ASK[-1].set_item(obj, key, value)
         return
-    if R.journal is not None and isinstance(obj, CONTAINERS):
-        if isinstance(obj, dict):
+    if R.journal is not None and issubclass(kind, CONTAINERS):
+        if issubclass(kind, dict):
             R.journal.item(obj, key)
         else:
             R.journal.container(obj)

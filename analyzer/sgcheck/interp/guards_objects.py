@@ -42,7 +42,7 @@ def attribute(obj: Any, name: str) -> Any:
             return getattr(obj, name)
         name = access.exact(name)
     if name.startswith("__") and name.endswith("__"):
-        if isinstance(obj, Unknown):
+        if issubclass(type(obj), Unknown):
             return ASK[-1].attribute(obj, name)
         return _special_attribute(obj, name)
     if name in FORBIDDEN_ATTRIBUTES:
@@ -85,7 +85,7 @@ def _special_attribute(obj: Any, name: str) -> Any:
 
 def set_attribute(value: Any, obj: Any, name: str) -> None:
     """`obj.name = value`."""
-    if isinstance(obj, Unknown):
+    if issubclass(type(obj), Unknown):
         ASK[-1].set_attribute(obj, name, value)
         return
     write_attribute(obj, name, value, sys._getframe(1))
@@ -159,7 +159,7 @@ def call(func: Any, /, *args: Any, **kwargs: Any) -> Any:
         if R.region is not None and type(result) in _FRESH_TYPES:
             R.fresh.append(result)
         return result
-    if kind is type or isinstance(func, type):
+    if kind is type or issubclass(kind, type):
         if natives.is_tree_class(func):
             R.steps_left -= 1
             if R.steps_left < 0:
@@ -170,7 +170,7 @@ def call(func: Any, /, *args: Any, **kwargs: Any) -> Any:
                 return R.region(func, args, kwargs)
             return func(*args, **kwargs)
         return native_call(func, args, kwargs)
-    if kind is Unknown or isinstance(func, Unknown):
+    if issubclass(kind, Unknown):
         return func(*args, **kwargs)
     if kind is partial:
         return call(func.func, *func.args, *args, **{**func.keywords, **kwargs})
@@ -184,11 +184,11 @@ def call(func: Any, /, *args: Any, **kwargs: Any) -> Any:
 def native_call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A callable from outside the tree that knows nothing of unknowns."""
     for value in args:
-        if isinstance(value, Unknown):
+        if issubclass(type(value), Unknown):
             return _native_unknown(func, args, kwargs, value)
     if kwargs:
         for value in kwargs.values():
-            if isinstance(value, Unknown):
+            if issubclass(type(value), Unknown):
                 return _native_unknown(func, args, kwargs, value)
     try:
         return func(*args, **kwargs)
@@ -222,7 +222,7 @@ def _blame_unknown(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
 def method(obj: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
     """`obj.name(*args, **kwargs)`."""
     kind = type(obj)
-    if isinstance(obj, Unknown):
+    if issubclass(kind, Unknown):
         return ASK[-1].method(obj, name, args, kwargs)
     table = natives.METHODS.get(kind)
     if table is not None:

@@ -25,38 +25,40 @@ MAX_BITS = 1 << 20
 
 def contains(left: Any, right: Any) -> Any:
     """`left in right`."""
-    if isinstance(left, Unknown) or isinstance(right, Unknown):
+    kind, element = type(right), type(left)
+    if issubclass(element, Unknown) or issubclass(kind, Unknown):
         return ASK[-1].binary("in", left, right)
-    kind = type(right)
-    if type(left) is tuple and holds_unknown(left):
+    if element is tuple and holds_unknown(left):
         return ASK[-1].binary("in", left, right)
-    if kind is tuple or kind is list:
+    if kind is dict:
+        if R.region is not None and type(right.get(left)) is Choice:
+            return ASK[-1].binary("in", left, right)
+    elif kind is tuple or kind is list:
         for value in right:
-            if isinstance(value, Unknown):
+            known = type(value)
+            if known is not str and issubclass(known, Unknown):
                 return ASK[-1].binary("in", left, right)
-    elif kind is dict and R.region is not None and type(right.get(left)) is Choice:
-        return ASK[-1].binary("in", left, right)
     return left in right
 
 
 def not_contains(left: Any, right: Any) -> Any:
     """`left not in right`."""
     found = contains(left, right)
-    if isinstance(found, Unknown):
+    if issubclass(type(found), Unknown):
         return ASK[-1].unary("not", found)
     return not found
 
 
 def same(left: Any, right: Any) -> Any:
     """`left is right`."""
-    if isinstance(left, Unknown) or isinstance(right, Unknown):
+    if issubclass(type(left), Unknown) or issubclass(type(right), Unknown):
         return left is right or ASK[-1].binary("is", left, right)
     return left is right
 
 
 def not_same(left: Any, right: Any) -> Any:
     """`left is not right`."""
-    if isinstance(left, Unknown) or isinstance(right, Unknown):
+    if issubclass(type(left), Unknown) or issubclass(type(right), Unknown):
         found = left is right or ASK[-1].binary("is", left, right)
         if isinstance(found, Unknown):
             return ASK[-1].unary("not", found)

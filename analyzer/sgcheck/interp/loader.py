@@ -276,9 +276,10 @@ class Loader:
         names = real_names(space)
         if names.get("__builtins__") is not self.builtins:
             names = {**names, "__builtins__": self.builtins}
-        scope = dict(local or {})
+        scope = {}
         for name in code.co_names:
-            value = names.get(name)
-            if type(value) is Lazy:
-                scope.setdefault(name, force(value))
+            if local is not None and name in local:
+                scope[name] = local[name]
+            elif type(value := names.get(name)) is Lazy:
+                scope[name] = force(value)
         return eval(code, names, scope)

@@ -113,7 +113,7 @@ def _pure(kind: type, name: str) -> Callable[..., Any]:
 
     def run(obj: Any, /, *args: Any, **kwargs: Any) -> Any:
         for value in args:
-            if isinstance(value, Unknown):
+            if issubclass(type(value), Unknown):
                 return ASK[-1].apply(
                     native,
                     (
@@ -154,7 +154,7 @@ def bounded(size: int) -> None:
 
 
 def _from_bytes(kind: type, data: Any, *args: Any, **kwargs: Any) -> Any:
-    if isinstance(data, Unknown):
+    if issubclass(type(data), Unknown):
         return ASK[-1].apply(int.from_bytes, (data, *args), kwargs)
     items = bytes(data)
     if len(items) * 8 > MAX_BITS:
@@ -163,7 +163,7 @@ def _from_bytes(kind: type, data: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _join(obj: str, parts: Any) -> Any:
-    if isinstance(parts, Unknown):
+    if issubclass(type(parts), Unknown):
         return ASK[-1].apply(
             str.join,
             (
@@ -205,7 +205,7 @@ def _extend(kind: type, name: str) -> Callable[..., Any]:
     native = getattr(kind, name)
 
     def run(obj: Any, /, *args: Any, **kwargs: Any) -> Any:
-        args = tuple(ASK[-1].concrete(a) if isinstance(a, Unknown) else a for a in args)
+        args = tuple(ASK[-1].concrete(a) if issubclass(type(a), Unknown) else a for a in args)
         if R.journal is not None:
             R.journal.container(obj)
         return native(obj, *args, **kwargs)
@@ -214,7 +214,7 @@ def _extend(kind: type, name: str) -> Callable[..., Any]:
 
 
 def _dict_update(obj: dict[Any, Any], /, *args: Any, **kwargs: Any) -> None:
-    if args and isinstance(args[0], Unknown):
+    if args and issubclass(type(args[0]), Unknown):
         args = (ASK[-1].concrete(args[0]), *args[1:])
     if R.journal is not None:
         R.journal.container(obj)
@@ -230,7 +230,7 @@ def _dict_update(obj: dict[Any, Any], /, *args: Any, **kwargs: Any) -> None:
 
 
 def _dict_get(obj: dict[Any, Any], key: Any, default: Any = None, /) -> Any:
-    if isinstance(key, Unknown):
+    if issubclass(type(key), Unknown):
         return ASK[-1].apply(dict.get, (obj, key, default), {})
     value = obj.get(key, default)
     if type(value) is Choice:
@@ -250,7 +250,7 @@ def _settled(name: str) -> Callable[..., Any]:
 
 
 def _dict_setdefault(obj: dict[Any, Any], key: Any, default: Any = None, /) -> Any:
-    if isinstance(key, Unknown):
+    if issubclass(type(key), Unknown):
         key = ASK[-1].concrete(key)
     if R.journal is not None and key not in obj:
         R.journal.item(obj, key)
@@ -258,7 +258,7 @@ def _dict_setdefault(obj: dict[Any, Any], key: Any, default: Any = None, /) -> A
 
 
 def _dict_pop(obj: dict[Any, Any], /, *args: Any) -> Any:
-    if args and isinstance(args[0], Unknown):
+    if args and issubclass(type(args[0]), Unknown):
         args = (ASK[-1].concrete(args[0]), *args[1:])
     if R.journal is not None and args and obj and args[0] in obj:
         R.journal.container(obj)
@@ -275,7 +275,7 @@ def _set_change(name: str) -> Callable[..., Any]:
     native = getattr(set, name)
 
     def run(obj: set[Any], /, *args: Any) -> Any:
-        args = tuple(ASK[-1].concrete(a) if isinstance(a, Unknown) else a for a in args)
+        args = tuple(ASK[-1].concrete(a) if issubclass(type(a), Unknown) else a for a in args)
         if R.journal is not None:
             R.journal.container(obj)
         return native(obj, *args)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sgcheck.interp.interpreter import Interpreter
+from sgcheck.resolve.parser_memo import ParserMemo
 from sgcheck.resolve.resolution import Reason
 from sgcheck.syntax.cache import CodeCache
 from sgcheck.values.signals import Escape
@@ -53,6 +54,7 @@ class Machine:
         self._stand_in = stand_in
         self.interpreter = Interpreter(code, self.world)
         self.interpreter.loader.environ = self.world.environ
+        self.parser = ParserMemo(self.world, self.interpreter.loader.modules)
 
     def fits(self, env: Mapping[str, str | None]) -> bool:
         """Whether module bodies would have read the same under another launch's environment."""

@@ -161,6 +161,7 @@ class Predictor:
                 module = machine.interpreter.module(SERVER_ARGS_MODULE)
                 if machine.fields is None:
                     machine.fields = record_fields(module.ServerArgs)
+                    machine.parser.install(module.ServerArgs)
                 if not callable(module.prepare_server_args):
                     raise TypeError("prepare_server_args is no function")
                 return module
@@ -256,11 +257,12 @@ class Predictor:
 
         with (
             machine.interpreter.running(OpaqueOperations(), **self._limits),
-            machine.interpreter.session(),
+            machine.interpreter.session() as journal,
         ):
             before = machine.env_for(launch)
             world.enter(launch, before, argv)
             world.forget_models(unknown, self.code.live_code() if unknown else ())
+            machine.parser.begin(journal, recorder)
             try:
                 run = run_launch(module, argv, recorder, keep)
             finally:

@@ -140,6 +140,15 @@ class Trace:
                 if len(known) > _KEPT_DISPLAYS:
                     del known[0]
 
+    def displays(self) -> dict[str, list[Any]]:
+        """The dictionaries seen so far, by field."""
+        return {name: list(entries) for name, entries in self._displays.items()}
+
+    def add_displays(self, seen: dict[str, list[Any]]) -> None:
+        """Dictionaries that an earlier launch saw in what this one does not repeat."""
+        for name, entries in seen.items():
+            self._displays.setdefault(name, []).extend(entries)
+
     def _origin(self, field: str, value: Any) -> tuple[str, int, str] | None:
         for seen, file, line, function in reversed(self._displays.get(field, ())):
             if seen is value:

@@ -61,6 +61,7 @@ class CodeCache:
         self._conditions: dict[str, bytes] = {}
         self._expressions: dict[str, bytes] = {}
         self._live: dict[str, CodeType] = {}
+        self._live_expressions: dict[str, CodeType] = {}
         self._read: dict[str, Conditions] = {}
         self._dirty = False
         self._path = folder / self._pack_name() if folder is not None else None
@@ -162,6 +163,9 @@ class CodeCache:
 
     def expression(self, text: str) -> CodeType:
         """The translated code of one expression (a string annotation). Raises SyntaxError."""
+        live = self._live_expressions.get(text)
+        if live is not None:
+            return live
         packed = self._expressions.get(text)
         if packed is None:
             parsed = ast.parse(text.strip(), mode="eval")
@@ -170,6 +174,7 @@ class CodeCache:
             packed = self._expressions[text] = marshal.dumps(code)
             self._dirty = True
         result: CodeType = marshal.loads(packed)
+        self._live_expressions[text] = result
         return result
 
     def live_code(self) -> list[CodeType]:

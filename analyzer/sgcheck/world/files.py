@@ -40,6 +40,8 @@ class Files:
             "/dev/shm": True,
         }
 
+        self.asked = 0
+        """How often a path was looked at."""
         self.tree: Any = None
         """The source tree (`read`, `exists`), shown below `SITE`."""
         self.unknown: Any = None
@@ -55,6 +57,7 @@ class Files:
 
     def absolute(self, path: Any) -> str:
         """The normal absolute form of a path."""
+        self.asked += 1
         text = path if isinstance(path, str) else str(path)
         return posixpath.normpath(posixpath.join(CWD, text)) if text else ""
 

@@ -35,6 +35,10 @@ class Environ(MutableMapping[str, str]):
         self.imported: dict[str, Any] = {}
         self.changed: set[str] = set()
         self.mixed = False
+        self.looked: dict[str, Any] | None = None
+        """Where it is a dictionary: what is read goes into it (None: not set)."""
+        self.listed = 0
+        """How often all names were asked for."""
         self._launched = self._importing = self._past = False
         self._known_late: dict[str, Any] = {}
         self._base: dict[str, Any] = {}
@@ -112,7 +116,10 @@ class Environ(MutableMapping[str, str]):
 
     def _current(self, key: str) -> Any:
         past = self._past and key in self.changed
-        return (self._start if past else self.content).get(key, _MISSING)
+        found = (self._start if past else self.content).get(key, _MISSING)
+        if self.looked is not None:
+            self.looked[key] = None if found is _MISSING else found
+        return found
 
     def _look(self, key: str) -> Any:
         value = self._current(key)
@@ -179,13 +186,17 @@ class Environ(MutableMapping[str, str]):
         del self.content[key]
 
     def __iter__(self) -> Iterator[str]:
+        self.listed += 1
         return iter(list(self.content))
 
     def __len__(self) -> int:
+        self.listed += 1
         return len(self.content)
 
     def copy(self) -> dict[str, Any]:
+        self.listed += 1
         return dict(self.content)
 
     def __repr__(self) -> str:
+        self.listed += 1
         return f"environ({self.content!r})"

@@ -36,10 +36,13 @@ def _typing(
         module = modules.get(module_name)
         return types.ModuleType.__getattribute__(module, "__dict__") if module is not None else {}
 
-    def resolve(value: Any, space: dict[str, Any], local: dict[str, Any] | None) -> Any:
-        if isinstance(value, str):
-            return evaluate(value, space, local)
-        return value
+    def resolved(
+        annotations: dict[str, Any], space: dict[str, Any], local: dict[str, Any] | None
+    ) -> dict[str, Any]:
+        return {
+            name: evaluate(value, space, local) if isinstance(value, str) else value
+            for name, value in annotations.items()
+        }
 
     def get_type_hints(
         obj: Any, globalns: Any = None, localns: Any = None, include_extras: bool = False
@@ -47,15 +50,15 @@ def _typing(
         hints: dict[str, Any] = {}
         if isinstance(obj, type):
             for base in reversed(obj.__mro__):
-                space = globalns or namespace(base.__module__)
-                for name, value in base.__dict__.get("__annotations__", {}).items():
-                    hints[name] = resolve(value, space, localns or dict(vars(base)))
+                annotations = base.__dict__.get("__annotations__", {})
+                if annotations:
+                    space = globalns or namespace(base.__module__)
+                    hints.update(resolved(annotations, space, localns or dict(vars(base))))
         else:
             space = globalns or (
                 getattr(obj, "__globals__", None) or namespace(getattr(obj, "__module__", ""))
             )
-            for name, value in getattr(obj, "__annotations__", {}).items():
-                hints[name] = resolve(value, space, localns)
+            hints = resolved(getattr(obj, "__annotations__", {}), space, localns)
         if not include_extras:
             strip: Any = typing._strip_annotations  # type: ignore[attr-defined]
             hints = {k: strip(v) if not isinstance(v, Unknown) else v for k, v in hints.items()}

@@ -1,0 +1,253 @@
+"""The tree's argument parser, built once for all launches of a machine.
+
+`ServerArgs.add_cli_args` adds hundreds of options to an empty parser, the same for every launch: it
+is half of what a resolution runs. The second launch of a machine is watched while it builds its
+parser; where nothing of that launch was looked at, later launches get copies of the result.
+
+What counts as a look at the launch: a file, a variable of the environment (later launches must have
+the same), `sys.argv`, anything that the launch itself has changed before the call.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import CodeType, FrameType
+from typing import Any
+
+from sgcheck.interp import guards
+from sgcheck.interp.access import MARK
+from sgcheck.interp.journal import Entry, Journal
+from sgcheck.interp.runtime import RUNTIME as R
+from sgcheck.resolve.trace import Trace
+from sgcheck.values.unknown import Unknown
+from sgcheck.world.stdlib.argparse_ import ArgumentParser
+from sgcheck.world.world import World
+
+METHOD = "add_cli_args"
+_PLAIN = (str, bool, type, type(None))
+_PARTS: tuple[type, ...] = (argparse.Action, argparse._ActionsContainer)
+
+
+@dataclass(frozen=True, slots=True)
+class _Built:
+    """A finished parser, and what building it looked at and changed."""
+
+    parser: ArgumentParser
+    form: Any
+    environment: dict[str, Any]
+    changes: list[Entry]
+    displays: dict[str, list[Any]] | None
+
+
+class ParserMemo:
+    """Wraps `add_cli_args` of one machine's record class."""
+
+    def __init__(self, world: World, modules: dict[str, Any]) -> None:
+        self._world = world
+        self._modules = modules
+        self._journal: Journal | None = None
+        self._start = 0
+        self._trace: Trace | None = None
+        self._calls = 0
+        self._built: _Built | None = None
+
+    def install(self, record_class: type) -> None:
+        """Take the place of the method; only a static one does not depend on how it is called."""
+        found = record_class.__dict__.get(METHOD)
+        if not isinstance(found, staticmethod):
+            return
+        original = found.__func__
+
+        def add_cli_args(*args: Any, **kwargs: Any) -> Any:
+            if kwargs or len(args) != 1 or not self._is_first(args[0]):
+                return guards.call(original, *args, **kwargs)
+            return self._add(original, args[0])
+
+        type.__setattr__(record_class, METHOD, staticmethod(add_cli_args))
+
+    def begin(self, journal: Journal, trace: Trace | None) -> None:
+        """A launch begins: nothing of the tree has run yet."""
+        self._journal, self._start, self._trace = journal, len(journal.entries), trace
+
+    def _is_first(self, parser: Any) -> bool:
+        """Whether an empty parser comes before anything that the launch could have changed."""
+        journal = self._journal
+        return (
+            journal is not None
+            and journal is R.journal
+            and len(journal.entries) == self._start
+            and type(parser) is ArgumentParser
+            and _is_empty(parser)
+        )
+
+    def _add(self, original: Callable[..., Any], parser: ArgumentParser) -> Any:
+        built = self._built
+        if built is None:
+            self._calls += 1
+            # A profiler of somebody else is left alone.
+            if self._calls < 2 or sys.getprofile() is not None:
+                return guards.call(original, parser)
+            return self._watch(original, parser)
+        if not self._serves(built, parser):
+            return guards.call(original, parser)
+        copy_parser(built.parser, parser)
+        assert self._journal is not None
+        self._journal.redo(built.changes)
+        if self._trace is not None and built.displays:
+            self._trace.add_displays(built.displays)
+        return None
+
+    def _serves(self, built: _Built, parser: ArgumentParser) -> bool:
+        content = self._world.environ.content
+        if self._trace is not None and built.displays is None:
+            return False
+        return built.form == _form(parser) and all(
+            _same(content.get(name), value) for name, value in built.environment.items()
+        )
+
+    def _watch(self, original: Callable[..., Any], parser: ArgumentParser) -> Any:
+        environ, trace, journal = self._world.environ, self._trace, self._journal
+        assert journal is not None
+        form = _form(parser)
+        seen_before = trace.displays() if trace is not None else None
+        before = self._outside()
+        ran: dict[CodeType, dict[str, Any]] = {}
+
+        def note(frame: FrameType, event: str, argument: Any) -> None:
+            if event == "call":
+                ran[frame.f_code] = frame.f_globals
+
+        looked = environ.looked = {}
+        sys.setprofile(note)
+        try:
+            result = guards.call(original, parser)
+        finally:
+            sys.setprofile(None)
+            environ.looked = None
+        repeatable = (
+            result is None
+            and before == self._outside()
+            and all(value is None or type(value) is str for value in looked.values())
+            and not any(self._names_arguments(code, space) for code, space in ran.items())
+            and can_copy(parser)
+        )
+        if repeatable:
+            displays = None
+            if trace is not None and seen_before is not None:
+                displays = {
+                    name: entries[len(seen_before.get(name, ())) :]
+                    for name, entries in trace.displays().items()
+                    if len(entries) > len(seen_before.get(name, ()))
+                }
+            changes = journal.undo(self._start)
+            journal.redo(changes)
+            kept = ArgumentParser()
+            copy_parser(parser, kept)
+            self._built = _Built(kept, form, looked, changes, displays)
+        return result
+
+    def _outside(self) -> tuple[Any, ...]:
+        """What must stay as it is while the parser is built."""
+        world = self._world
+        return (
+            len(self._modules),
+            world.files.asked,
+            world.environ.listed,
+            len(world.environ.changed),
+            len(world.environ.imported),
+            len(world.log.records),
+            len(self._trace.events) if self._trace is not None else 0,
+        )
+
+    def _names_arguments(self, code: CodeType, space: dict[str, Any]) -> bool:
+        """Whether code of the tree can get at `sys.argv`."""
+        builtins = space.get("__builtins__")
+        if not isinstance(builtins, dict) or MARK not in builtins:
+            return False
+        return (
+            "argv" in code.co_names
+            or "argv" in code.co_consts
+            or any(space.get(name) is self._world.argv for name in code.co_names)
+        )
+
+
+def _same(now: Any, then: Any) -> bool:
+    return not isinstance(now, Unknown) and bool(now == then)
+
+
+def _form(parser: ArgumentParser) -> Any:
+    """What a parser was made with."""
+    registries = {
+        kind: {key: value for key, value in entries.items() if key is not None}
+        for kind, entries in vars(parser)["_registries"].items()
+    }
+    plain = {name: value for name, value in vars(parser).items() if isinstance(value, _PLAIN)}
+    return plain, registries
+
+
+def _is_empty(parser: ArgumentParser) -> bool:
+    return (
+        len(parser._actions) <= 1
+        and len(parser._action_groups) == 2
+        and not parser._defaults
+        and not parser._mutually_exclusive_groups
+        and parser._subparsers is None
+    )
+
+
+def can_copy(parser: ArgumentParser) -> bool:
+    """Whether `copy_parser` knows all parts: no parsers inside, no objects without dictionaries."""
+    parts = [*parser._actions, *parser._action_groups, *parser._mutually_exclusive_groups]
+    return not any(
+        isinstance(part, argparse._SubParsersAction)
+        or any(base.__dict__.get("__slots__") for base in type(part).__mro__)
+        for part in parts
+    )
+
+
+def copy_parser(source: ArgumentParser, target: ArgumentParser) -> None:
+    """Make `target` a parser like `source`, with actions and groups of its own.
+
+    What the actions were given (defaults, choices, types) is shared.
+    """
+    copies: dict[int, Any] = {id(source): target}
+
+    def part(value: Any) -> Any:
+        if not isinstance(value, _PARTS):
+            return value
+        known = copies.get(id(value))
+        if known is None:
+            known = copies[id(value)] = object.__new__(type(value))
+            if isinstance(value, argparse.Action):
+                known.__dict__.update(value.__dict__)
+                if "container" in known.__dict__:
+                    known.__dict__["container"] = part(value.__dict__["container"])
+            else:
+                fill(value, known)
+        return known
+
+    def fill(old: Any, new: Any) -> None:
+        for name, value in vars(old).items():
+            new.__dict__[name] = whole(name, value)
+
+    def whole(name: str, value: Any) -> Any:
+        known = copies.get(id(value))
+        if known is not None:
+            return known
+        if type(value) is list:
+            elements: list[Any] = []
+            copies[id(value)] = elements
+            elements.extend(map(part, value))
+            return elements
+        if type(value) is dict:
+            entries: dict[Any, Any] = {}
+            copies[id(value)] = entries
+            for key, entry in value.items():
+                entries[key] = dict(entry) if name == "_registries" else part(entry)
+            return entries
+        return part(value)
+
+    fill(source, target)
