@@ -7,10 +7,13 @@ from collections import defaultdict
 from functools import cache
 
 import pytest
+from graph_coverage import dead_but_fired
 
 from sgcheck.graph.build import build_graph, rules_of_graph
 from sgcheck.graph.colour import colour
 from sgcheck.graph.data import RuleGraph
+from sgcheck.graph.never import never_matters
+from sgcheck.graph.on_target import dead_on
 from sgcheck.graph.queries import order_traps
 from sgcheck.resolve.launch import Launch
 from sgcheck.resolve.predict import Predictor
@@ -152,3 +155,24 @@ def test_the_trap_of_nextn_in_0_5_9() -> None:
     traps = order_traps(graph("0.5.9"), ["speculative_algorithm"])
     found = {(t.value, t.missed, t.early.field, t.line, t.late.line) for t in traps}
     assert ('"EAGLE"', ('"NEXTN"',), "speculative_moe_runner_backend", 1313, 2353) in found
+
+
+@pytest.mark.parametrize("version", RELEASES)
+def test_nothing_that_fired_is_dead_on_its_machine(version: str) -> None:
+    predictor, model = Predictor(tree(version)), load_model("deepseek-v3")
+    for (arch, argv), resolution in zip(LAUNCHES, predictions(version), strict=True):
+        launch = Launch(tuple(argv), {}, resolve_target(arch, None), model)
+        assert dead_but_fired(graph(version), predictor, launch, resolution) == []
+
+
+def test_what_never_matters_in_0_5_9_on_sm120() -> None:
+    """The draft's all-to-all backend is only chosen where the SM100 branch runs."""
+    source = tree("0.5.9")
+    machine = Launch((), {}, resolve_target("sm120", None), load_model(None))
+    dead = dead_on(graph("0.5.9"), Predictor(source), machine)
+    found = {each.name: each for each in never_matters(graph("0.5.9"), source, dead)}
+    assert "speculative_moe_a2a_backend" in found
+    assert {r.because for r in found["speculative_moe_a2a_backend"].readers} == {
+        "is_sm100_supported()"
+    }
+    assert "moe_runner_backend" not in found and "tp_size" not in found

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from sgcheck.graph.colour import Colour
     from sgcheck.graph.data import RuleGraph
     from sgcheck.graph.text import AnswerPage
+    from sgcheck.resolve.launch import Launch
+    from sgcheck.resolve.predict import Predictor
     from sgcheck.resolve.resolution import Resolution
+    from sgcheck.source import Tree
 
 Answers: TypeAlias = Mapping[str, Sequence[Any]]
 """What was asked about -> what was found."""
@@ -32,6 +35,7 @@ QUERIES = {
     "order-traps": "conditions that look at a field before it is normalised",
     "forced": "writes that replace what the user's flag says",
     "cycles": "fields that decide each other",
+    "never": "settings that can never matter on the machine (--arch or --gpu)",
 }
 _LAUNCH_PARAMETERS = ("arch", "gpu", "gpu_count", "gpu_memory", "cuda", "model", "env")
 _MERMAID_ADVICE = 150
@@ -86,21 +90,27 @@ def graph(ctx: click.Context, /, names: tuple[str, ...], **params: Any) -> int:
     if query is not None and chosen not in ("text", "json"):
         raise UsageError(f"--query answers in text or json, not in {chosen}: leave one of them out")
     resolution = None
-    if _has_launch(ctx, params):
+    machine = None
+    if query == "never" or _has_launch(ctx, params):
         choice = options.choose_launch(ctx, config)
         if len(choice.targets) != 1:
             raise UsageError("a graph is coloured by one launch: name one architecture")
-        predictor, (resolution,) = engine.predict_with(choice)
+        if query == "never":
+            predictor = engine.open_predictor(choice.source, choice.packages)
+        else:
+            predictor, (resolution,) = engine.predict_with(choice)
+        machine = (predictor, engine.launches_of(choice)[0])
         tree = predictor.tree
     else:
         tree = engine.find_tree(options.choose_source(params, config))
     built = build_graph(tree)
     for problem in built.graph["problems"]:
         note(f"not read: {problem}")
-    colours = _colours(built, resolution)
+    dead = _dead(built, machine)
+    colours = _colours(built, resolution, dead)
     if chosen == "text" or query is not None:
         page = AnswerPage(stdout_terminal(params["color"]), params["verbose"], colours)
-        text = _answer(built, query, names, chosen, page)
+        text = _answer(built, query, names, chosen, page, (tree, dead))
     else:
         text = _draw(built, names, chosen, colours, resolution)
     _deliver(text, output)
@@ -119,12 +129,23 @@ def _has_launch(ctx: click.Context, params: Mapping[str, Any]) -> bool:
     return named or bool(ctx.meta.get(FLAGS_KEY))
 
 
-def _colours(built: RuleGraph, resolution: Resolution | None) -> dict[str, Colour] | None:
+def _dead(built: RuleGraph, machine: tuple[Predictor, Launch] | None) -> Mapping[str, str]:
+    """The rules that cannot run on the launch's machine."""
+    if machine is None or not machine[1].target.modelled:
+        return {}
+    from sgcheck.graph.on_target import dead_on
+
+    return dead_on(built, *machine)
+
+
+def _colours(
+    built: RuleGraph, resolution: Resolution | None, dead: Mapping[str, str]
+) -> dict[str, Colour] | None:
     if resolution is None:
         return None
-    from sgcheck.graph.colour import colour
+    from sgcheck.graph.colour import colour, mark_dead
 
-    return colour(built, resolution)
+    return mark_dead(colour(built, resolution), dead)
 
 
 def _draw(
@@ -162,6 +183,7 @@ def _answer(
     names: Sequence[str],
     chosen: str,
     page: AnswerPage,
+    target: tuple[Tree, Mapping[str, str]],
 ) -> str:
     from sgcheck.graph.text import as_data
 
@@ -171,7 +193,10 @@ def _answer(
             "name a field (sgcheck graph moe_runner_backend), a --query, or a --format for the "
             "whole graph"
         )
-    data = _ASK[asked](built, names, page)
+    if asked == "never":
+        data = _never(built, names, page, *target)
+    else:
+        data = _ASK[asked](built, names, page)
     if chosen != "json":
         return page.text()
     document = {
@@ -254,6 +279,30 @@ def _cycles(built: RuleGraph, names: Sequence[str], page: AnswerPage) -> Answers
     page.title("fields that decide each other", f": {len(answers)} cycles of up to 3")
     page.cycles(answers)
     return {"cycles": answers}
+
+
+def _never(
+    built: RuleGraph,
+    names: Sequence[str],
+    page: AnswerPage,
+    tree: Tree,
+    dead: Mapping[str, str],
+) -> Answers:
+    from sgcheck.graph.never import never_matters
+    from sgcheck.graph.queries import node_of
+
+    nodes = [node_of(built, name) for name in names] or None
+    answers = never_matters(built, tree, dead, nodes)
+    rules = sum(1 for node in dead if node.startswith("rule:"))
+    page.title("on this machine", f" {rules} rules of the resolution cannot run")
+    for scope, title in (
+        ("all", "can never matter: nothing else in the tree names it"),
+        ("resolution", "changes nothing of the resolution; other code names it"),
+    ):
+        part = [answer for answer in answers if answer.scope == scope]
+        page.title(title, f": {len(part)}")
+        page.never(part)
+    return {"never": answers}
 
 
 _ASK: Mapping[str, Callable[..., Answers]] = {

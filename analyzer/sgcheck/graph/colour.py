@@ -17,7 +17,7 @@ from sgcheck.report.document import same_value
 from sgcheck.resolve.resolution import JsonValue, LaunchError, Resolution
 
 ColourName: TypeAlias = Literal[
-    "decided", "fired", "failed", "not-fired", "not-reached", "not-seen", "given"
+    "decided", "fired", "failed", "not-fired", "not-reached", "not-seen", "dead", "given"
 ]
 
 
@@ -27,14 +27,25 @@ class Colour:
 
     `decided`: its value is the final one; `fired`; `failed`: it stopped the start; `not-fired`;
     `not-reached`: it comes after the line that stopped the start; `not-seen`: the launch was not
-    followed to its end, so it may or may not fire; `given`: a flag of the command line. `when` is
-    the condition of a conditional answer, `blocked_by` the guard that certainly did not hold.
+    followed to its end, so it may or may not fire; `dead`: it cannot fire on this machine, whatever
+    else is given; `given`: a flag of the command line. `when` is the condition of a conditional
+    answer, `blocked_by` the guard that certainly did not hold.
     """
 
     name: ColourName
     when: str = ""
     value: JsonValue = None
     blocked_by: str | None = None
+
+
+def mark_dead(colours: Mapping[str, Colour], dead: Mapping[str, str]) -> dict[str, Colour]:
+    """The colours with those rules that are dead on the machine (see `on_target`) named so."""
+    fired = ("decided", "fired", "failed")
+    return dict(colours) | {
+        node: Colour("dead", blocked_by=reason)
+        for node, reason in dead.items()
+        if node in colours and colours[node].name not in fired
+    }
 
 
 def colour(graph: RuleGraph, resolution: Resolution) -> dict[str, Colour]:

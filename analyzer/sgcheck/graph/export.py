@@ -32,6 +32,7 @@ _FILLS = {
     "not-fired": "#eeeeee",
     "not-reached": "#f8f8f8",
     "not-seen": "#fff3cd",
+    "dead": "#d9d9d9",
     "given": "#cfe2ff",
 }
 _LINES = {"guards": "dashed", "overwrites": "dotted"}

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from sgcheck.graph.colour import Colour
+from sgcheck.graph.never import Never
 from sgcheck.graph.queries import (
     ArchitectureUse,
     Cycle,
@@ -29,6 +30,7 @@ _WORDS = {
     "not-fired": "did not fire",
     "not-reached": "not reached",
     "not-seen": "may fire",
+    "dead": "cannot fire on this machine",
 }
 
 
@@ -112,6 +114,22 @@ class AnswerPage:
             self.page.line(clean(names), indent=2)
             for step in answer.steps:
                 self.page.place(place(step.file, step.line), 4, step.url)
+
+    def never(self, answers: Sequence[Never]) -> None:
+        """Settings that only dead rules look at."""
+        for answer in answers:
+            flags = f"  {' '.join(answer.flags)}" if answer.flags else ""
+            self.page.line(Span(clean(answer.name), _BOLD), Span(clean(flags), _DIM), indent=2)
+            shown = answer.readers if self.verbose else answer.readers[:2]
+            for reader in shown:
+                self.page.place(place(reader.step.file, reader.step.line), 5, reader.step.url)
+                text = f"dead because of {guard_text(reader.because, self.verbose)}"
+                self.page.paragraph(clean(text), indent=5, hanging=2)
+            if len(shown) < len(answer.readers):
+                more = count(len(answer.readers) - len(shown), "more dead rule")
+                self.page.line(Span(f"(+{more})", _DIM), indent=5)
+            for where in answer.elsewhere[:1]:
+                self.page.place(clean(where), 5, lead="also named at ")
 
     def _step(self, lead: str, step: Step) -> None:
         name = step.field or step.rule

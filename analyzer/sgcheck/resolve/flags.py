@@ -45,7 +45,7 @@ def parser_facts(predictor: Predictor, launch: Launch) -> ParserFacts | Reason:
     return found
 
 
-def _read(module: Any) -> ParserFacts:
+def _read(module: Any, _load: Any) -> ParserFacts:
     parser = ArgumentParser()
     module.ServerArgs.add_cli_args(parser)
     found: dict[str, Flag] = {}

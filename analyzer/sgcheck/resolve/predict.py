@@ -207,9 +207,10 @@ class Predictor:
             recorder.events = list(recorder.events)
         return watch
 
-    def asked(self, launch: Launch, question: Callable[[Any], Any]) -> Any:
+    def asked(self, launch: Launch, question: Callable[[Any, Callable[[str], Any]], Any]) -> Any:
         """What `question` makes of the module of `ServerArgs` on this machine; nothing is resolved.
 
+        It is handed the module, and a function that gives other modules of the tree by name.
         A `Reason` where the module cannot be had, or where the tree's own code does not get to an
         answer. Objects of the tree must not leave `question`.
         """
@@ -223,7 +224,7 @@ class Predictor:
         ):
             machine.world.enter(launch, machine.env_for(launch), [])
             try:
-                return question(module)
+                return question(module, machine.interpreter.module)
             except KeyboardInterrupt:
                 raise
             except BaseException as error:

@@ -19,7 +19,7 @@
     decided: ["#b7e4c7", "gave the final value"], fired: ["#e4f5ea", "fired"],
     failed: ["#f5b5b5", "stopped the start"], given: ["#cfe2ff", "flag of the launch"],
     "not-fired": ["#f1f1f1", "did not fire"], "not-reached": ["#fafafa", "not reached"],
-    "not-seen": ["#fff3cd", "may fire"],
+    "not-seen": ["#fff3cd", "may fire"], dead: ["#d9d9d9", "cannot fire on this machine"],
   };
   const SHAPES = {
     field: "round-rectangle", flag: "tag", probe: "hexagon", env: "barrel", model: "cut-rectangle",
