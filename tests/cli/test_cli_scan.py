@@ -78,6 +78,9 @@ class FakeReleases:
             raise SourceError("SGLang 0.0.404 is not in the cache")
         return FakeRelease()
 
+    def settle(self) -> None:
+        pass
+
 
 @pytest.fixture(autouse=True)
 def no_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:

@@ -47,28 +47,44 @@ class Checker:
     _by_file: dict[str, list[Launch]] = field(default_factory=dict)
 
     def check(
-        self, launches: Sequence[Launch], numbers: Sequence[int] | None = None
+        self,
+        launches: Sequence[Launch],
+        numbers: Sequence[int] | None = None,
+        *,
+        settled: Sequence[Settled] | None = None,
+        keep: Callable[[Checked], Checked] = lambda checked: checked,
     ) -> list[Checked]:
         """The launches in their order. Those of one release follow each other while they are checked.
 
         `numbers` are their indices in the report, for findings; by default their places here.
+        `settled` is what they are checked with, where that is known; `keep` makes what is returned.
 
         Raises UsageError for a configuration that names no machine or model.
         """
-        self._earlier.clear()
         self._by_file.clear()
         for launch in launches:
             self._by_file.setdefault(launch.file, []).append(launch)
-        settled = [settle(launch, self.layers(launch.file)) for launch in launches]
+        if settled is None:
+            settled = [settle(launch, self.layers(launch.file)) for launch in launches]
         # A deployment stays together, whatever releases its roles name.
         release_of_file: dict[str, str] = {}
         for launch, facts in zip(launches, settled, strict=True):
             release_of_file.setdefault(launch.file, f"{facts.python or ''} {facts.version or ''}")
-        order = sorted(range(len(launches)), key=lambda i: (release_of_file[launches[i].file], i))
+        first = {launch.file: number for number, launch in reversed(list(enumerate(launches)))}
+
+        def place(index: int) -> tuple[str, int, int]:
+            file = launches[index].file
+            return release_of_file[file], first[file], index
+
         out: dict[int, Checked] = {}
-        for index in order:
+        file = None
+        for index in sorted(range(len(launches)), key=place):
+            if launches[index].file != file:
+                file = launches[index].file
+                self._earlier.clear()
             number = numbers[index] if numbers is not None else index
-            out[index] = self._check(launches[index], settled[index], number)
+            out[index] = keep(self._check(launches[index], settled[index], number))
+        self._earlier.clear()
         return [out[index] for index in range(len(launches))]
 
     def _check(self, launch: Launch, settled: Settled, index: int) -> Checked:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
-from sgcheck.findings.checking import Checked, Checker
-from sgcheck.findings.resolving import Releases
+from sgcheck.findings.checking import Checked, Checker, Layers
+from sgcheck.findings.resolving import Releases, bare
 from sgcheck.findings.settings import Settings
-from sgcheck.findings.settle import From, Wish
+from sgcheck.findings.settle import From, Settled, Wish, settle
 from sgcheck.scan.model import Launch
 from sgcheck.source import StderrProgress
 
 WORTH_A_PROCESS = 24
 """Distinct launches per process below which starting it costs more than it saves."""
+TASKS_PER_PROCESS = 3
+"""Into how many tasks the work of a process is cut at least, so that none waits long for another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,7 @@ class Plan:
     offline: bool = False
     fetch: bool = False
     explore: bool = False
+    keep: bool = True
 
     def layers(self, file: str) -> Sequence[tuple[From, Wish]]:
         """What speaks about a file, the strongest first."""
@@ -41,17 +44,21 @@ def check_launches(launches: Sequence[Launch], plan: Plan, jobs: int = 1) -> lis
 
     Of each resolution only release, machine, model and outcome are kept. Raises what `Checker.check` raises.
     """
-    parts = _parts(launches, jobs)
-    if len(parts) < 2:
-        return _check(launches, range(len(launches)), plan)
-    with ProcessPoolExecutor(len(parts)) as pool:
-        running = [pool.submit(_check, [launches[i] for i in part], part, plan) for part in parts]
-        done = [each.result() for each in running]
-    found = {
-        index: checked
-        for part, results in zip(parts, done, strict=True)
-        for index, checked in zip(part, results, strict=True)
-    }
+    settled = settle_all(launches, plan.layers)
+    tasks, count = _tasks(launches, settled, jobs)
+    found: dict[int, Checked] = {}
+    if count < 2:
+        with checker(plan) as checks:
+            for task in tasks:
+                found.update(_run(checks, launches, settled, task))
+    else:
+        with ProcessPoolExecutor(count, initializer=_start, initargs=(plan,)) as pool:
+            running = [
+                pool.submit(_work, [launches[i] for i in task], [settled[i] for i in task], task)
+                for task in tasks
+            ]
+            for each in running:
+                found.update(each.result())
     return [found[index] for index in range(len(launches))]
 
 
@@ -62,17 +69,51 @@ def checker(plan: Plan) -> Iterator[Checker]:
 
     progress = StderrProgress()
     releases = Releases(
-        offline=plan.offline, fetch=plan.fetch, explore=plan.explore, progress=progress
+        offline=plan.offline,
+        fetch=plan.fetch,
+        explore=plan.explore,
+        keep=plan.keep,
+        progress=progress,
     )
     try:
         yield Checker([by_id()[name] for name in plan.rules], releases, plan.layers)
+        releases.settle()
     finally:
         progress.clear()
 
 
-def _check(launches: Sequence[Launch], numbers: Sequence[int], plan: Plan) -> list[Checked]:
-    with checker(plan) as checks:
-        return [_slim(each) for each in checks.check(launches, numbers)]
+def settle_all(launches: Sequence[Launch], layers: Layers) -> list[Settled]:
+    """What each launch is checked with. Raises UsageError for a wish that names no machine or model."""
+    by_file = {file: layers(file) for file in dict.fromkeys(launch.file for launch in launches)}
+    return [settle(launch, by_file[launch.file]) for launch in launches]
+
+
+def _run(
+    checks: Checker, launches: Sequence[Launch], settled: Sequence[Settled], task: Sequence[int]
+) -> dict[int, Checked]:
+    """The launches of one task by their numbers."""
+    some = [launches[i] for i in task]
+    checked = checks.check(some, task, settled=[settled[i] for i in task], keep=_slim)
+    return dict(zip(task, checked, strict=True))
+
+
+_stack = ExitStack()
+_checks: Checker | None = None
+
+
+def _start(plan: Plan) -> None:
+    """Runs once in each process, whose releases and machines serve all of its tasks."""
+    global _checks
+    _checks = _stack.enter_context(checker(plan))
+
+
+def _work(
+    launches: Sequence[Launch], settled: Sequence[Settled], numbers: Sequence[int]
+) -> dict[int, Checked]:
+    assert _checks is not None
+    checked = _checks.check(launches, numbers, settled=settled, keep=_slim)
+    _checks.releases.settle()
+    return dict(zip(numbers, checked, strict=True))
 
 
 def _slim(checked: Checked) -> Checked:
@@ -82,19 +123,39 @@ def _slim(checked: Checked) -> Checked:
     return replace(checked, resolution=small)
 
 
-def _parts(launches: Sequence[Launch], jobs: int) -> list[list[int]]:
-    """Indices for each process: files with equal launches together, neighbours by release."""
+def _tasks(
+    launches: Sequence[Launch], settled: Sequence[Settled], jobs: int
+) -> tuple[list[list[int]], int]:
+    """Indices that go together, the largest task first, and how many processes they are worth.
+
+    A file stays whole, files with equal launches stay together, and a task has one release and machine,
+    which are made ready once for all of it.
+    """
     files: dict[str, list[int]] = {}
     for index, launch in enumerate(launches):
         files.setdefault(launch.file, []).append(index)
-    kinds: dict[tuple[str, ...], list[int]] = {}
+    machines: dict[str, dict[tuple[str, ...], list[int]]] = {}
     for indices in files.values():
+        first = settled[indices[0]]
+        kinds = machines.setdefault(_machine(first), {})
         kinds.setdefault(_kind(launches[i] for i in indices), []).extend(indices)
-    count = min(jobs, max(len(kinds) // WORTH_A_PROCESS, 1))
-    ordered = [kinds[kind] for kind in sorted(kinds)]
-    size = -(-len(ordered) // count) if ordered else 1
-    chunks = [ordered[start : start + size] for start in range(0, len(ordered), size)]
-    return [sorted(index for kind in chunk for index in kind) for chunk in chunks]
+    total = sum(len(kinds) for kinds in machines.values())
+    count = min(jobs, max(total // WORTH_A_PROCESS, 1))
+    most = max(-(-total // (count * TASKS_PER_PROCESS)), WORTH_A_PROCESS // 2)
+    cut: list[list[list[int]]] = []
+    for kinds in machines.values():
+        ordered = [kinds[kind] for kind in sorted(kinds)]
+        pieces = 1 if count < 2 else -(-len(ordered) // most)
+        size = -(-len(ordered) // pieces)
+        cut += [ordered[start : start + size] for start in range(0, len(ordered), size)]
+    cut.sort(key=len, reverse=True)
+    return [[index for kind in task for index in kind] for task in cut], count
+
+
+def _machine(settled: Settled) -> str:
+    """Equal for launches that the same interpreter can serve."""
+    target = bare(settled.targets[0]) if settled.targets else None
+    return f"{settled.python} {settled.version} {target!r}"
 
 
 def _kind(launches: Iterable[Launch]) -> tuple[str, ...]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from sgcheck.errors import NothingToAnalyse, SgcheckError, SourceError
 from sgcheck.findings.environment import KnownNames, known_names
 from sgcheck.findings.flags import FlagTable, read_flags
+from sgcheck.findings.store import Store
 from sgcheck.source import Progress, Tree, open_tree
 from sgcheck.source.cache import cache_dir
+from sgcheck.source.tree import SERVER_ARGS
 from sgcheck.values.signals import EngineSignal
 from sgcheck.world.model_facts import ModelFacts
 from sgcheck.world.target import TargetSpec
@@ -20,7 +22,10 @@ if TYPE_CHECKING:
     from sgcheck.resolve.predict import Predictor
     from sgcheck.resolve.resolution import Resolution
 
-KEPT_PREDICTORS = 4
+KEPT_RELEASES = 8
+KEPT_PREDICTORS = 2
+KEPT_ANSWERS = 64
+"""Answers of one release that stay in memory: equal launches follow each other closely."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,51 +42,88 @@ class Question:
 
 @dataclass(slots=True)
 class Release:
-    """One tree with its predictor, tables and answers."""
+    """One tree with its predictor, tables and answers. `store` keeps both between runs."""
 
     tree: Tree
-    predictor: Predictor
+    packages: Mapping[str, str | bool] | None = None
     explore: bool = False
+    store: Store | None = None
     tables: dict[TargetSpec, FlagTable | None] = field(default_factory=dict)
     answers: dict[Question, Resolution] = field(default_factory=dict)
     lines: dict[str, list[str]] = field(default_factory=dict)
+    _predictor: Predictor | None = None
+
+    def predictor(self) -> Predictor:
+        """The predictor, made when it is first needed."""
+        if self._predictor is None:
+            from sgcheck.resolve.predict import Predictor
+
+            self._predictor = Predictor(self.tree, packages=self.packages)
+        return self._predictor
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether there is a predictor."""
+        return self._predictor is not None
+
+    def rest(self) -> None:
+        """Give the predictor up; it is made anew when it is needed."""
+        self._predictor = None
 
     def table(self, target: TargetSpec) -> FlagTable | None:
         """The flags of the release on a machine; None where its parser could not be built."""
+        target = bare(target)
         if target not in self.tables:
-            self.tables[target] = _table(self.predictor, target)
+            rows = self.store.get("flags", target) if self.store is not None else None
+            if rows is None:
+                table = _table(self.predictor(), target)
+                if self.store is not None and table is not None:
+                    self.store.put("flags", target, table.flags)
+            else:
+                table = FlagTable.of(self.tree.version, rows)
+            self.tables[target] = table
         return self.tables[target]
 
     def resolve(self, question: Question) -> Resolution:
         """What a launch resolves to; equal ones are resolved once."""
+        question = replace(question, target=bare(question.target))
         found = self.answers.get(question)
+        if found is None and self.store is not None:
+            found = self.store.get("answer", question)
         if found is None:
-            from sgcheck.resolve.launch import Launch
-
-            launch = Launch(
-                question.argv,
-                dict(question.env),
-                question.target,
-                question.model,
-                dict(question.drafts),
-                dict(question.files),
-            )
-            try:
-                found = self.predictor.check(launch, explore=self.explore)
-            except SgcheckError:
-                raise
-            except (EngineSignal, Exception) as error:
-                # A fault of ours in one launch must not take the others with it.
-                found = self._fault(question, error)
-            self.answers[question] = found
+            found = self._resolve(question)
+            if self.store is not None and _lasting(found):
+                self.store.put("answer", question, found)
+        self.answers[question] = found
+        if len(self.answers) > KEPT_ANSWERS:
+            del self.answers[next(iter(self.answers))]
         return found
+
+    def _resolve(self, question: Question) -> Resolution:
+        from sgcheck.resolve.launch import Launch
+
+        launch = Launch(
+            question.argv,
+            dict(question.env),
+            question.target,
+            question.model,
+            dict(question.drafts),
+            dict(question.files),
+        )
+        try:
+            return self.predictor().check(launch, explore=self.explore)
+        except SgcheckError:
+            raise
+        except (EngineSignal, Exception) as error:
+            # A fault of ours in one launch must not take the others with it.
+            return self._fault(question, error)
 
     def _fault(self, question: Question, error: BaseException) -> Resolution:
         from sgcheck.resolve.resolution import Outcome, Reason, Resolution
 
         reason = Reason("internal-fault", detail=f"{type(error).__name__}: {error}"[:200])
         return Resolution(
-            self.predictor.info,
+            self.predictor().info,
             question.target.to_target(),
             question.model.info(),
             question.argv,
@@ -99,6 +141,11 @@ class Release:
         lines = self.lines[file]
         return lines[line - 1].rstrip("\r") if 1 <= line <= len(lines) else None
 
+    def settle(self) -> None:
+        """Tidy up what was kept."""
+        if self.store is not None:
+            self.store.tidy()
+
     def known_names(self) -> KnownNames:
         """The environment variables that the tree knows."""
         return known_names(self.tree, cache_dir() / "environment")
@@ -109,6 +156,7 @@ class Releases:
 
     A release that a file names is not fetched unless `fetch` allows it: what is scanned may be anybody's.
     `explore` follows every model that a launch might name where its own is not known, which is slow.
+    `keep` has answers kept in the cache folder.
     """
 
     def __init__(
@@ -118,12 +166,14 @@ class Releases:
         fetch: bool = False,
         explore: bool = False,
         packages: Mapping[str, str | bool] | None = None,
+        keep: bool = False,
         progress: Progress | None = None,
     ) -> None:
         self._offline = offline
         self._fetch = fetch
         self._explore = explore
         self._packages = packages or None
+        self._keep = keep
         self._progress = progress
         self._kept: OrderedDict[tuple[str | None, str | None], Release | SgcheckError] = (
             OrderedDict()
@@ -138,19 +188,38 @@ class Releases:
                 self._kept[key] = self._open(version, python, offline)
             except (SourceError, NothingToAnalyse) as error:
                 self._kept[key] = error
-            if len(self._kept) > KEPT_PREDICTORS:
+            if len(self._kept) > KEPT_RELEASES:
                 self._kept.popitem(last=False)
         self._kept.move_to_end(key)
         found = self._kept[key]
         if isinstance(found, SgcheckError):
             raise found
+        self._forget_predictors()
         return found
 
-    def _open(self, version: str | None, python: str | None, offline: bool) -> Release:
-        from sgcheck.resolve.predict import Predictor
+    def _forget_predictors(self) -> None:
+        """Interpreters are large: those of the releases used last stay."""
+        ready = [r for r in self._kept.values() if isinstance(r, Release) and r.is_ready]
+        for release in ready[:-KEPT_PREDICTORS]:
+            release.rest()
 
+    def _open(self, version: str | None, python: str | None, offline: bool) -> Release:
         tree = open_tree(version, python=python, offline=offline, progress=self._progress)
-        return Release(tree, Predictor(tree, packages=self._packages), self._explore)
+        if not tree.exists(SERVER_ARGS):
+            raise NothingToAnalyse(
+                f"{tree.origin} {tree.version} has no {SERVER_ARGS}: nothing to analyse."
+            )
+        store = None
+        if self._keep:
+            extra = f"{self._explore} {sorted((self._packages or {}).items())}"
+            store = Store(cache_dir() / "answers", tree.digest, extra)
+        return Release(tree, self._packages, self._explore, store)
+
+    def settle(self) -> None:
+        """Tidy up what the releases kept."""
+        for release in self._kept.values():
+            if isinstance(release, Release):
+                release.settle()
 
 
 def _table(predictor: Predictor, target: TargetSpec) -> FlagTable | None:
@@ -179,6 +248,19 @@ def _table(predictor: Predictor, target: TargetSpec) -> FlagTable | None:
         except (EngineSignal, Exception):
             # A tree whose parser cannot be built says so in every resolution; there is no table then.
             return None
+
+
+def bare(target: TargetSpec) -> TargetSpec:
+    """A machine without the words that say where it comes from: equal machines are equal then."""
+    return replace(target, origins=(), notes=())
+
+
+def _lasting(resolution: Resolution) -> bool:
+    """Whether another run would come to the same answer, however fast the computer is."""
+    reasons = [resolution.outcome.reason, *(case.reason for case in resolution.outcome.cases)]
+    reasons += [answer.reason for answer in resolution.fields.values()]
+    codes = [reason.code for reason in reasons if reason is not None]
+    return not any(code.startswith(("limit(", "internal-fault")) for code in codes)
 
 
 def files_of(name: str, text: str) -> tuple[tuple[str, bytes], ...]:

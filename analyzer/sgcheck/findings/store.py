@@ -1,0 +1,125 @@
+"""Answers kept between runs: what a launch of a tree resolves to, and the flags of a tree's parser.
+
+An entry's name is a digest of everything that the answer depends on: the tree's content, the engine (every
+file of `sgcheck` and `sgcheck_rules`), the running Python, and the question itself. So a changed tree, engine
+or launch never meets an old answer. Whatever cannot be read or written only costs time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.util
+import os
+import pickle
+import sys
+import zlib
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from sgcheck.source.cache import write_atomically
+
+KEPT_ENTRIES = 4000
+KEPT_ENGINES = 3
+LIBRARIES = ("msgspec", "packaging", "typing_extensions")
+_FORMAT = "1"
+_LOWEST_LEVEL = 1
+
+
+class Store:
+    """The answers of one tree. `extra` is what else they depend on, as text."""
+
+    def __init__(self, folder: Path, tree: str, extra: str = "") -> None:
+        self._folder = folder / engine_digest()[:16]
+        self._seed = f"{_FORMAT}\0{sys.hexversion:x}\0{engine_digest()}\0{tree}\0{extra}\0"
+        self._written = 0
+
+    def _path(self, kind: str, question: object) -> Path:
+        # Questions are frozen records of texts, numbers and bytes: their repr holds all of them.
+        key = f"{self._seed}{kind}\0{question!r}"
+        digest = hashlib.sha256(key.encode("utf-8", "backslashreplace")).hexdigest()
+        return self._folder / f"{digest[:40]}.answer"
+
+    def get(self, kind: str, question: object) -> Any | None:
+        """What `put` was given for an equal question, or None."""
+        path = self._path(kind, question)
+        try:
+            return pickle.loads(zlib.decompress(path.read_bytes()))
+        except Exception:
+            # A damaged entry can raise anything while it is read; it is as good as none.
+            return None
+
+    def put(self, kind: str, question: object, answer: object) -> None:
+        """Keep an answer."""
+        content = zlib.compress(pickle.dumps(answer, pickle.HIGHEST_PROTOCOL), _LOWEST_LEVEL)
+        self._written += write_atomically(self._path(kind, question), content)
+
+    def tidy(self) -> None:
+        """Drop the oldest entries, and those of engines that were not used lately."""
+        if not self._written:
+            return
+        self._written = 0
+        _drop_oldest(list(_entries(self._folder)), KEPT_ENTRIES)
+        for folder in _oldest(list(_entries(self._folder.parent)))[:-KEPT_ENGINES]:
+            if folder != self._folder:
+                _drop_oldest(list(_entries(folder)), 0)
+                with contextlib.suppress(OSError):
+                    folder.rmdir()
+
+
+def _entries(folder: Path) -> Iterator[Path]:
+    with contextlib.suppress(OSError):
+        yield from folder.iterdir()
+
+
+def _oldest(paths: list[Path]) -> list[Path]:
+    def age(path: Path) -> int:
+        try:
+            return path.stat().st_mtime_ns
+        except OSError:
+            return 0
+
+    return sorted(paths, key=age)
+
+
+def _drop_oldest(paths: list[Path], kept: int) -> None:
+    if len(paths) <= kept:
+        return
+    for path in _oldest(paths)[: len(paths) - kept]:
+        with contextlib.suppress(OSError):
+            path.unlink()
+
+
+@lru_cache(maxsize=1)
+def engine_digest() -> str:
+    """A digest over the files of sgcheck and its rules: names, sizes and times of change.
+
+    The libraries that interpreted code may use stand in it with the times of their folders.
+    """
+    import sgcheck
+    import sgcheck_rules
+
+    digest = hashlib.sha256()
+    for name in LIBRARIES:
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.origin is not None:
+            digest.update(f"{name} {Path(spec.origin).stat().st_mtime_ns}".encode())
+    for package in (sgcheck, sgcheck_rules):
+        assert package.__file__ is not None
+        top = os.path.dirname(package.__file__)  # noqa: PTH120
+        for row in sorted(_stamps(top)):
+            digest.update(repr(row).encode("utf-8", "backslashreplace"))
+    return digest.hexdigest()
+
+
+def _stamps(folder: str, inside: str = "") -> Iterator[tuple[str, int, int]]:
+    with os.scandir(folder) as found:
+        for entry in found:
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name != "__pycache__":
+                    yield from _stamps(entry.path, f"{inside}{entry.name}/")
+            else:
+                stat = entry.stat()
+                yield f"{inside}{entry.name}", stat.st_size, stat.st_mtime_ns
