@@ -6,7 +6,6 @@ the checkpoint's folder as JSON objects; no weights, no tokenizer, no code.
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -99,5 +98,7 @@ def nearest_profiles(name: str, count: int = 3) -> tuple[str, ...]:
     """Up to `count` profile names that resemble `name`, best first."""
     word = name.strip().lower().rpartition("/")[2]
     index = _index()
+    import difflib
+
     close = difflib.get_close_matches(word, sorted(index), n=2 * count, cutoff=0.5)
     return tuple(dict.fromkeys(index[spelling] for spelling in close))[:count]

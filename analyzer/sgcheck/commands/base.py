@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import os
 import sys
@@ -169,6 +168,8 @@ class RootGroup(click.Group):
         )
 
     def _no_such_command(self, ctx: click.Context, name: str) -> NoReturn:
+        import difflib
+
         near = difflib.get_close_matches(name, self.lazy)
         if near:
             hint = f"Did you mean {' or '.join(near)}?"

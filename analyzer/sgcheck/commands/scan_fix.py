@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -157,6 +156,8 @@ def diff(file: FixedFile) -> bytes:
     """The unified diff of one file, byte for byte."""
     before, after = (_lines(data) for data in (file.before, file.after))
     name = os.fsencode(file.shown.removeprefix("./").lstrip("/"))
+    import difflib
+
     found = difflib.diff_bytes(
         difflib.unified_diff, before, after, b"a/" + name, b"b/" + name, lineterm=b"\n"
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -104,6 +103,8 @@ def _settings(data: Mapping[str, Any], path: Path, lines: Mapping[str, int]) -> 
         where = f"{path}:{line}" if line else str(path)
         key = KEYS.get(name)
         if key is None:
+            import difflib
+
             near = difflib.get_close_matches(name.replace("_", "-"), KEYS, n=1, cutoff=0.5)
             hint = f'did you mean "{near[0]}"?' if near else "known are " + ", ".join(KEYS)
             raise UsageError(f'{where}: unknown key "{name}"; {hint}')

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 import json
-import os
 import re
-import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
 from sgcheck.errors import SourceError
+from sgcheck.source.cache import write_atomically
 from sgcheck.source.tree import PACKAGE, Tree
 
 _NAME = re.compile(rb"\bSGL(?:ANG)?_[A-Z0-9_]*[A-Z0-9]\b")
@@ -49,6 +47,8 @@ class KnownNames:
 
     def nearest(self, name: str) -> str | None:
         """The name that resembles a wrong one most, if any does."""
+        import difflib
+
         found = difflib.get_close_matches(name, sorted(self.names), n=1, cutoff=0.85)
         return found[0] if found else None
 
@@ -106,9 +106,4 @@ def _sources(tree: Tree) -> Iterator[str]:
 
 
 def _store(path: Path, data: object) -> None:
-    with suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-        with os.fdopen(handle, "w", encoding="ascii") as stream:
-            json.dump(data, stream)
-        Path(temporary).replace(path)
+    write_atomically(path, json.dumps(data).encode("ascii"))

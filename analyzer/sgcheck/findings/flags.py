@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
-import difflib
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from sgcheck.resolve.plain import plain
 from sgcheck.resolve.resolution import JsonValue
 from sgcheck.values.unknown import find_unknown
+
+if TYPE_CHECKING:
+    import argparse
 
 Match: TypeAlias = Literal["exact", "abbreviated", "ambiguous", "unknown"]
 
@@ -76,6 +77,8 @@ class FlagTable:
     def nearest(self, name: str, count: int = 2) -> tuple[str, ...]:
         """Spellings that resemble a wrong one, best first."""
         names = [n for n in self.by_name if n.startswith("--")]
+        import difflib
+
         return tuple(difflib.get_close_matches(name, sorted(names), n=count, cutoff=0.75))
 
     def of_dest(self, dest: str) -> tuple[Flag, ...]:
@@ -160,7 +163,9 @@ def _choices(choices: Any) -> tuple[str, ...] | None:
 
 
 def _default(default: Any) -> JsonValue:
-    if default is argparse.SUPPRESS or find_unknown(default) is not None:
+    from argparse import SUPPRESS
+
+    if default is SUPPRESS or find_unknown(default) is not None:
         return None
     return plain(default)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
@@ -52,6 +51,8 @@ def check_launches(launches: Sequence[Launch], plan: Plan, jobs: int = 1) -> lis
             for task in tasks:
                 found.update(_run(checks, launches, settled, task))
     else:
+        from concurrent.futures import ProcessPoolExecutor
+
         with ProcessPoolExecutor(count, initializer=_start, initargs=(plan,)) as pool:
             running = [
                 pool.submit(_work, [launches[i] for i in task], [settled[i] for i in task], task)

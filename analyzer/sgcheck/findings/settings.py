@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -88,6 +87,8 @@ def _table(
 ) -> PathTable:
     for name, value in row.items():
         if name not in PATH_KEYS:
+            import difflib
+
             near = difflib.get_close_matches(name, PATH_KEYS, n=1, cutoff=0.5)
             hint = f'did you mean "{near[0]}"?' if near else "known are " + ", ".join(PATH_KEYS)
             raise UsageError(f'{where}: unknown key "{name}"; {hint}')
@@ -133,6 +134,8 @@ def _texts(value: Any) -> list[str]:
 def _rules(names: Sequence[str], where: str, rules: Sequence[str]) -> frozenset[str]:
     for name in names:
         if name not in rules:
+            import difflib
+
             near = difflib.get_close_matches(name, rules, n=1)
             hint = f"; did you mean {near[0]}?" if near else ""
             raise UsageError(f"{where}: there is no rule {name}{hint}")

@@ -7,12 +7,10 @@ whatever is known only at run time is an unknown word with its source.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from sgcheck.scan.compose import Beside
-from sgcheck.scan.model import Launch, ScanResult, Skipped, Suppression
+from sgcheck.scan.model import Beside, Launch, ScanResult, Skipped, Suppression
 from sgcheck.scan.reading import MAX_BYTES, Reading, decode, nothing_beside, read_launches
 from sgcheck.scan.walk import Found, files_below
 
@@ -59,6 +57,8 @@ def find_launches(paths: Sequence[str | Path], *, config: ScanConfig | None = No
 
 def _readings(files: Sequence[Found], jobs: int) -> Iterable[tuple[Found, Reading]]:
     if jobs > 1 and len(files) > 50:
+        from concurrent.futures import ProcessPoolExecutor
+
         with ProcessPoolExecutor(jobs) as pool:
             yield from zip(files, pool.map(read_file, files, chunksize=16), strict=True)
         return

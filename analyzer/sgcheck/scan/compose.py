@@ -6,10 +6,9 @@ files beside it, `entrypoint` and `command` in their string and list forms.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import TypeAlias
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
@@ -17,7 +16,7 @@ from sgcheck.scan.command import entrypoint_launch
 from sgcheck.scan.compose_vars import Interpolation
 from sgcheck.scan.context import Around, role_in
 from sgcheck.scan.dotenv import read_assignments
-from sgcheck.scan.model import Launch, Port, Quantity
+from sgcheck.scan.model import Beside, Launch, Port, Quantity
 from sgcheck.scan.shell import launches_in_script, script_or_words
 from sgcheck.scan.targets import number
 from sgcheck.scan.text import Hole, Mapped, SourceFile
@@ -26,9 +25,6 @@ from sgcheck.scan.wrappers import gpus_request, published_port, visible_devices
 from sgcheck.scan.yaml_nodes import Document, is_null, load_documents
 
 _MAX_EXTENDS = 8
-
-# Reads a file beside the one that is scanned, by its name as that file writes it; None if it cannot.
-Beside: TypeAlias = Callable[[str], "str | None"]
 
 
 def is_compose(doc: Document) -> bool:

@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from sgcheck.scan import dockerfile, python_lists, systemd, yaml_files
-from sgcheck.scan.compose import Beside
 from sgcheck.scan.context import Around
 from sgcheck.scan.helm import mask_placeholders
 from sgcheck.scan.kinds import worth_reading
-from sgcheck.scan.model import Launch, Skipped
+from sgcheck.scan.model import Beside, Launch, Skipped
 from sgcheck.scan.shell import launches_in_script, script_or_words
 from sgcheck.scan.text import Mapped, SourceFile, join
 from sgcheck.scan.words import split_posix

@@ -5,11 +5,13 @@ Lines and columns count from 1, in characters; ends are exclusive. Everything is
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 Many: TypeAlias = Literal["one", "maybe", "any"]
+Beside: TypeAlias = Callable[[str], "str | None"]
+"""Reads a file beside the one that is scanned, by its name as that file writes it; None if it cannot."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

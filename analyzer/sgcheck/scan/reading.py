@@ -5,14 +5,10 @@ from __future__ import annotations
 import codecs
 from dataclasses import dataclass, replace
 
-from sgcheck.scan import dockerfile, markdown, python_lists, sagemaker, systemd, yaml_files
-from sgcheck.scan.compose import Beside
 from sgcheck.scan.context import Around
-from sgcheck.scan.dotenv import read_assignments
 from sgcheck.scan.helm import has_template, mask_actions
 from sgcheck.scan.kinds import Kind, is_template, kind_of, kind_of_content, worth_reading
-from sgcheck.scan.model import Launch, Skipped, Suppression, TargetHint
-from sgcheck.scan.shell import read_script
+from sgcheck.scan.model import Beside, Launch, Skipped, Suppression, TargetHint
 from sgcheck.scan.suppress import hints, suppressions
 from sgcheck.scan.targets import gpu_name
 from sgcheck.scan.text import Hole, Mapped, SourceFile
@@ -131,16 +127,28 @@ def _without_bad_bytes(path: str, text: str) -> SourceFile:
 def _read(kind: Kind, file: SourceFile, beside: Beside) -> tuple[list[Launch], list[Skipped]]:
     match kind:
         case "yaml":
+            from sgcheck.scan import yaml_files
+
             return yaml_files.read(file, beside)
         case "shell":
+            from sgcheck.scan.shell import read_script
+
             return read_script(file.mapped(), Around(file, "shell"))
         case "dockerfile":
+            from sgcheck.scan import dockerfile
+
             return dockerfile.read(file)
         case "systemd":
+            from sgcheck.scan import systemd
+
             return systemd.read(file, beside)
         case "python":
+            from sgcheck.scan import python_lists
+
             return python_lists.read(file)
         case "markdown":
+            from sgcheck.scan import markdown
+
             return markdown.read(file, beside)
         case "dotenv":
             return _dotenv(file)
@@ -152,6 +160,9 @@ def _read(kind: Kind, file: SourceFile, beside: Beside) -> tuple[list[Launch], l
 
 def _dotenv(file: SourceFile) -> tuple[list[Launch], list[Skipped]]:
     """A `.env` file launches nothing by itself, unless it configures a SageMaker container."""
+    from sgcheck.scan import sagemaker
+    from sgcheck.scan.dotenv import read_assignments
+
     values = read_assignments(file.mapped())
     if not sagemaker.is_sagemaker(values):
         return [], []

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sgcheck.scan.compose import Beside
 from sgcheck.scan.context import Around, role_in
 from sgcheck.scan.dotenv import read_assignments
-from sgcheck.scan.model import Launch, Skipped
+from sgcheck.scan.model import Beside, Launch, Skipped
 from sgcheck.scan.shell import script_or_words
 from sgcheck.scan.text import Hole, Mapped, SourceFile, join
 from sgcheck.scan.words import Field, split_posix

@@ -7,9 +7,6 @@ from __future__ import annotations
 
 import re
 
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.version import InvalidVersion, Version
-
 from sgcheck.scan.model import Quantity, TargetHint, VersionHint
 from sgcheck.scan.text import Mapped, SourceFile
 
@@ -141,6 +138,12 @@ def image_version(image: str) -> str | None:
     return canonical_version(match.group(1)) if match else None
 
 
+_RELEASE = re.compile(
+    r"(?:0|[1-9]\d{0,5})(?:\.(?:0|[1-9]\d{0,5})){1,3}(?:\.post[1-9]\d?)?", re.ASCII
+)
+"""Releases that are written as PyPI writes them."""
+
+
 def split_image(image: str) -> tuple[str, str]:
     """The name and the tag of an image (without digest); the tag may be empty."""
     bare = image.split("@", 1)[0]
@@ -152,6 +155,10 @@ def split_image(image: str) -> tuple[str, str]:
 
 def canonical_version(text: str) -> str | None:
     """A release as PyPI writes it (`v0.5.9` → `0.5.9`); None when it is no release."""
+    if _RELEASE.fullmatch(text):
+        return text
+    from packaging.version import InvalidVersion, Version
+
     try:
         version = Version(text)
     except InvalidVersion:
@@ -176,6 +183,8 @@ def requirement_hint(file: SourceFile, text: Mapped) -> VersionHint | None:
     place = text.extent()
     if not raw.lower().startswith("sglang") or "==" not in raw or place is None:
         return None
+    from packaging.requirements import InvalidRequirement, Requirement
+
     try:
         requirement = Requirement(raw)
     except InvalidRequirement:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-
-from pathspec import GitIgnoreSpec
+from typing import TYPE_CHECKING
 
 from sgcheck.errors import UsageError
 from sgcheck.scan.model import Skipped
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 _IGNORE_FILES = (".gitignore", ".ignore", ".sgcheckignore")
 _NEVER = frozenset(
@@ -131,7 +133,7 @@ class _Folder:
         if respect:
             self.outer += [(0, ignore) for ignore in _ignores_above(top)]
         if exclude:
-            self.outer.append((0, _Ignore(GitIgnoreSpec.from_lines(exclude))))
+            self.outer.append((0, _Ignore(_spec(exclude))))
 
     def walk_all(self) -> None:
         """Add all files that no pattern ignores, folders depth first, names in order."""
@@ -184,13 +186,19 @@ def _ignored(
     return False
 
 
+def _spec(lines: Iterable[str]) -> GitIgnoreSpec:
+    from pathspec import GitIgnoreSpec
+
+    return GitIgnoreSpec.from_lines(lines)
+
+
 def _ignores_in(folder: Path, above: tuple[str, ...] = ()) -> list[_Ignore]:
     found: list[_Ignore] = []
     for name in _IGNORE_FILES:
         try:
             with (folder / name).open(encoding="utf-8", errors="replace") as file:
                 lines = file.read(_MAX_IGNORE_FILE).splitlines()
-            found.append(_Ignore(GitIgnoreSpec.from_lines(lines), above))
+            found.append(_Ignore(_spec(lines), above))
         except (OSError, ValueError):  # no such file, or a pattern that git would not take either
             continue
     return found

@@ -7,9 +7,8 @@ from dataclasses import replace
 from yaml.nodes import MappingNode, ScalarNode
 
 from sgcheck.scan import compose, helm, kubernetes, recipes
-from sgcheck.scan.compose import Beside
 from sgcheck.scan.context import Around, build_launch
-from sgcheck.scan.model import Launch, Skipped
+from sgcheck.scan.model import Beside, Launch, Skipped
 from sgcheck.scan.server_config import (
     config_file,
     is_own_flag,

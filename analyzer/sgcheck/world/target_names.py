@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 
@@ -58,6 +57,8 @@ def gpu_named(text: str) -> machines.GpuModel:
         machines.squeeze(alias): key for key, gpu in known.items() for alias in gpu.aliases
     }
     spellings |= {machines.squeeze(key): key for key in known}
+    import difflib
+
     close = difflib.get_close_matches(machines.squeeze(text), sorted(spellings), n=5, cutoff=0.5)
     keys = list(dict.fromkeys(spellings[word] for word in close))[:3]
     near = f"the nearest known are {', '.join(keys)}" if keys else "known are " + ", ".join(known)
@@ -87,6 +88,8 @@ def cuda_named(text: str) -> str:
 
 def _nearest(word: str, names: Iterable[str]) -> str:
     everything = list(names)
+    import difflib
+
     close = difflib.get_close_matches(word.lower(), everything, n=3, cutoff=0.5)
     if close:
         return f"the nearest known are {', '.join(close)}"

@@ -18,7 +18,6 @@ Use the nearest name, or the name that the release has for the same thing; or ch
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
 
 from sgcheck.findings.builder import FindingBuilder
@@ -190,6 +189,8 @@ def _values(subject: Subject, find: FindingBuilder, use: Use) -> Iterator[Findin
     for value in use.values:
         if value.text is None or value.text in flag.choices:
             continue
+        import difflib
+
         near = difflib.get_close_matches(value.text, flag.choices, n=1, cutoff=0.6)
         choices = ", ".join(flag.choices[:SHOWN_CHOICES])
         more = len(flag.choices) - SHOWN_CHOICES
