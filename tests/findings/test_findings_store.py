@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -125,14 +124,12 @@ class Predictor:
 
 
 @pytest.fixture
-def predictor(monkeypatch: pytest.MonkeyPatch) -> Iterator[Predictor]:
-    made = Predictor(Outcome("ok"))
-    monkeypatch.setattr(Release, "predictor", lambda self: made)
-    yield made
+def predictor() -> Predictor:
+    return Predictor(Outcome("ok"))
 
 
-def _release(tmp_path: Path) -> Release:
-    return Release(None, store=Store(tmp_path, "sha256:0"))  # type: ignore[arg-type]
+def _release(tmp_path: Path, predictor: Predictor) -> Release:
+    return Release(None, predictor, store=Store(tmp_path, "sha256:0"))  # type: ignore[arg-type]
 
 
 def test_equal_launches_are_resolved_once_across_processes(
@@ -141,9 +138,9 @@ def test_equal_launches_are_resolved_once_across_processes(
     other_words = replace(
         QUESTION, target=replace(TARGET, origins=(("gpu", "a file"),), notes=("x",))
     )
-    first = _release(tmp_path)
+    first = _release(tmp_path, predictor)
     assert first.resolve(QUESTION) == first.resolve(other_words)
-    assert _release(tmp_path).resolve(other_words) == first.resolve(QUESTION)
+    assert _release(tmp_path, predictor).resolve(other_words) == first.resolve(QUESTION)
     assert predictor.asked == 1
     assert bare(other_words.target) == bare(TARGET)
 
@@ -160,6 +157,6 @@ def test_what_hangs_on_this_computer_is_not_kept(
     tmp_path: Path, predictor: Predictor, outcome: Outcome
 ) -> None:
     predictor.outcome = outcome
-    _release(tmp_path).resolve(QUESTION)
-    _release(tmp_path).resolve(QUESTION)
+    _release(tmp_path, predictor).resolve(QUESTION)
+    _release(tmp_path, predictor).resolve(QUESTION)
     assert predictor.asked == 2

@@ -42,33 +42,37 @@ class Question:
 
 @dataclass(slots=True)
 class Release:
-    """One tree with its predictor, tables and answers. `store` keeps both between runs."""
+    """One tree with its tables and answers, which `store` keeps between runs.
+
+    `made` is its predictor, which is large, once it is needed.
+    """
 
     tree: Tree
+    made: Predictor | None = None
     packages: Mapping[str, str | bool] | None = None
     explore: bool = False
     store: Store | None = None
     tables: dict[TargetSpec, FlagTable | None] = field(default_factory=dict)
     answers: dict[Question, Resolution] = field(default_factory=dict)
     lines: dict[str, list[str]] = field(default_factory=dict)
-    _predictor: Predictor | None = None
 
+    @property
     def predictor(self) -> Predictor:
         """The predictor, made when it is first needed."""
-        if self._predictor is None:
+        if self.made is None:
             from sgcheck.resolve.predict import Predictor
 
-            self._predictor = Predictor(self.tree, packages=self.packages)
-        return self._predictor
+            self.made = Predictor(self.tree, packages=self.packages)
+        return self.made
 
     @property
     def is_ready(self) -> bool:
         """Whether there is a predictor."""
-        return self._predictor is not None
+        return self.made is not None
 
     def rest(self) -> None:
         """Give the predictor up; it is made anew when it is needed."""
-        self._predictor = None
+        self.made = None
 
     def table(self, target: TargetSpec) -> FlagTable | None:
         """The flags of the release on a machine; None where its parser could not be built."""
@@ -76,7 +80,7 @@ class Release:
         if target not in self.tables:
             rows = self.store.get("flags", target) if self.store is not None else None
             if rows is None:
-                table = _table(self.predictor(), target)
+                table = _table(self.predictor, target)
                 if self.store is not None and table is not None:
                     self.store.put("flags", target, table.flags)
             else:
@@ -111,7 +115,7 @@ class Release:
             dict(question.files),
         )
         try:
-            return self.predictor().check(launch, explore=self.explore)
+            return self.predictor.check(launch, explore=self.explore)
         except SgcheckError:
             raise
         except (EngineSignal, Exception) as error:
@@ -123,7 +127,7 @@ class Release:
 
         reason = Reason("internal-fault", detail=f"{type(error).__name__}: {error}"[:200])
         return Resolution(
-            self.predictor().info,
+            self.predictor.info,
             question.target.to_target(),
             question.model.info(),
             question.argv,
@@ -213,7 +217,7 @@ class Releases:
         if self._keep:
             extra = f"{self._explore} {sorted((self._packages or {}).items())}"
             store = Store(cache_dir() / "answers", tree.digest, extra)
-        return Release(tree, self._packages, self._explore, store)
+        return Release(tree, None, self._packages, self._explore, store)
 
     def settle(self) -> None:
         """Tidy up what the releases kept."""
