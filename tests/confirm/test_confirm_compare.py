@@ -344,6 +344,60 @@ def test_scrubbing_leaves_the_rest() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [
+        ("--api-k s3cret", "--api-k (secret)"),
+        ("--admin-api=s3cret", "--admin-api=(secret)"),
+        ("--model-pa acme-internal", "--model-pa <path>"),
+        ("--nccl-init head:5000", "--nccl-init <address>"),
+        ("--otlp-traces-endpoint node7", "--otlp-traces-endpoint <address>"),
+        ("--disaggregation-ib-device mlx5_0", "--disaggregation-ib-device <address>"),
+        ("--tp 8 --dp 2", "--tp 8 --dp 2"),
+        ("--moe-runner-backend triton", "--moe-runner-backend triton"),
+    ],
+)
+def test_flags_in_short_are_anonymous_too(words: str, kept: str) -> None:
+    assert " ".join(anonymous_argv(words.split())) == kept
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["node7:4317", "fe80::1ff:fe23:4567:890a", "[::1]:300", "joe@node7", "s3://bucket/x"],
+)
+def test_addresses_are_anonymous(text: str) -> None:
+    assert anonymous_text(f"at {text}").replace("<address>:300", "<address>") == "at <address>"
+    assert anonymous_text("at 12:30:45, model.layers.0") == "at 12:30:45, model.layers.0"
+
+
+def test_a_record_names_the_backends_that_the_error_is_about() -> None:
+    error = LaunchError(
+        "ValueError", "no", SERVER_ARGS, 12, "f", ('kind == "blue" and not ok()', 'x != "red"')
+    )
+    flags = ("--attention-backend", "blue", "--moe-runner-backend=red")
+    made = prediction(
+        outcome=Outcome("startup_error", error),
+        argv=("--model-path", "/m/tiny", *flags),
+        fields={},
+        effective={},
+    )
+    outcome = ObservedOutcome("startup_error", "ended", LaunchError("ValueError", "no"))
+    observation = seen(outcome)
+    record = record_of(made, compare(made, observation), observation, {})
+    assert record["outcome"] == {
+        "predicted": "startup_error",
+        "observed": "startup_error",
+        "fit": "agrees",
+        "error": {
+            "type": "ValueError",
+            "message": "no",
+            "file": None,
+            "line": None,
+            "about": {"attention_backend": "blue"},
+        },
+    }
+
+
 def test_anonymous_command_lines() -> None:
     argv = [
         "--model-path=/home/joe/m",

@@ -11,7 +11,7 @@ from typing import Any
 from sgcheck import __version__
 from sgcheck.confirm.comparison import Comparison
 from sgcheck.confirm.observation import Observation, plain
-from sgcheck.confirm.secrets import HIDDEN, is_secret, scrub, scrub_argv, shown
+from sgcheck.confirm.secrets import HIDDEN, SHORTEST_FLAG, is_secret, scrub, scrub_argv, shown
 from sgcheck.errors import UsageError
 from sgcheck.report.document import Document
 from sgcheck.resolve.resolution import JsonValue, Resolution
@@ -29,13 +29,30 @@ _NAMING_FLAGS = {
     "--nccl-init-addr": ADDRESS,
     "--served-model-name": NAME,
     "--bucket-name": NAME,
+    "--model-path": PATH,
+    "--model": PATH,
+    "--tokenizer-path": PATH,
+    "--speculative-draft-model-path": PATH,
+    "--download-dir": PATH,
+    "--chat-template": PATH,
+    "--lora-paths": PATH,
 }
 _PATH_FLAGS = re.compile(
     r"--(?:[\w-]+-)?(?:path|paths|dir|file|template|config|tokenizer|model|cache|keyfile|certfile|ca-certs)\Z"
 )
-_IP = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}\b")
+_ADDRESS_FLAGS = re.compile(
+    r"--(?:[\w-]+-)?(?:ip|ips|host|hosts|addr|address|endpoints?|urls?|server|ib-device)\Z"
+)
+_SHORT_NAMES = {"--tp", "--dp", "--ep", "--pp"}
+"""Whole flags that might be taken for the beginning of others."""
+
+_IP = re.compile(
+    r"\b\d{1,3}(?:\.\d{1,3}){3}\b|\[[0-9a-f]*:[0-9a-f:.]+\]|(?<![\w:])(?:[0-9a-f]{0,4}:){3,7}[0-9a-f]{1,4}\b"
+)
 _HOST_PORT = re.compile(
-    r"\b[a-z0-9][\w-]*(?:\.[\w-]+)+:\d{2,5}\b|\b(?:tcp|https?)://[^\s,\"']+", re.IGNORECASE
+    r"\b[a-z0-9][\w-]*(?:\.[\w-]+)+:\d{2,5}\b|\b[a-z][\w-]*:\d{4,5}\b|\b[a-z][\w+-]*://[^\s,\"']+"
+    r"|\b[\w.+-]+@[\w.-]*\w",
+    re.IGNORECASE,
 )
 _HAS_PATH = re.compile(r"(?:~|\.{0,2})/[^\s,\"':{}]+|\b[A-Za-z]:\\[^\s,\"']+|\b[\w.-]+/[\w./-]+")
 
@@ -75,7 +92,7 @@ def record_of(
             "predicted": comparison.predicted.status,
             "observed": comparison.observed.status,
             "fit": comparison.outcome_fit,
-            "error": _error(comparison),
+            "error": _error(prediction, comparison),
         },
         "compared": comparison.compared,
         "agree": comparison.agree,
@@ -108,16 +125,46 @@ def observed_backends(prediction: Resolution, observation: Observation) -> dict[
     return found
 
 
-def _error(comparison: Comparison) -> JsonValue:
+def _error(prediction: Resolution, comparison: Comparison) -> JsonValue:
     error = comparison.observed.error
     if error is None:
         return None
+    expected = comparison.outcome_fit == "agrees"
     return {
         "type": error.type,
         "message": anonymous_text(error.message),
         "file": error.file,
         "line": error.line,
+        "about": blamed_backends(prediction) if expected else {},
     }
+
+
+def blamed_backends(prediction: Resolution) -> dict[str, JsonValue]:
+    """The backends of the command line that the condition of the predicted error names.
+
+    Keys are the flags in the spelling of fields. Only a condition that holds because the value is
+    this one counts, not one that holds because it is another.
+    """
+    error = prediction.outcome.error
+    if error is None:
+        return {}
+    held = [text for text in error.conditions if not text.startswith("not ") and "!=" not in text]
+    return {
+        name: value
+        for name, value in asked_backends(prediction.argv).items()
+        if any(f'"{value}"' in text or f"'{value}'" in text for text in held)
+    }
+
+
+def asked_backends(argv: Sequence[str]) -> dict[str, str]:
+    """The flags of a command line that choose a backend, in the spelling of fields."""
+    found: dict[str, str] = {}
+    for index, word in enumerate(argv):
+        name, equals, value = word.partition("=")
+        if name.startswith("--") and name.endswith("-backend"):
+            text = value if equals else argv[index + 1] if index + 1 < len(argv) else ""
+            found[name[2:].replace("-", "_")] = text
+    return found
 
 
 def anonymous_argv(argv: Sequence[str]) -> tuple[str, ...]:
@@ -127,7 +174,7 @@ def anonymous_argv(argv: Sequence[str]) -> tuple[str, ...]:
     for word in scrub_argv(argv):
         if word.startswith("--"):
             name, equals, value = word.partition("=")
-            replacement = _NAMING_FLAGS.get(name) or (PATH if _PATH_FLAGS.match(name) else None)
+            replacement = _stand_in(name)
             stand_in = None if equals else replacement
             if equals:
                 word = (
@@ -137,6 +184,19 @@ def anonymous_argv(argv: Sequence[str]) -> tuple[str, ...]:
             continue
         out.append(word if word == HIDDEN else stand_in or anonymous_text(word))
     return tuple(out)
+
+
+def _stand_in(flag: str) -> str | None:
+    """What stands for the value of a flag, maybe written in short; None if the value may be kept."""
+    if flag in _NAMING_FLAGS:
+        return _NAMING_FLAGS[flag]
+    if _PATH_FLAGS.match(flag):
+        return PATH
+    if _ADDRESS_FLAGS.match(flag):
+        return ADDRESS
+    if len(flag) < SHORTEST_FLAG or flag in _SHORT_NAMES:
+        return None
+    return next((text for full, text in _NAMING_FLAGS.items() if full.startswith(flag)), None)
 
 
 def anonymous_value(name: str, value: str | None) -> JsonValue:
@@ -159,8 +219,8 @@ def anonymous(value: JsonValue) -> JsonValue:
 
 def anonymous_text(text: str) -> str:
     """Text without secrets, paths and addresses."""
-    text = _HOST_PORT.sub(ADDRESS, scrub(text))
-    return _HAS_PATH.sub(PATH, _IP.sub(ADDRESS, text))
+    text = _HOST_PORT.sub(ADDRESS, _IP.sub(ADDRESS, scrub(text)))
+    return _HAS_PATH.sub(PATH, text)
 
 
 def append(path: str, record: Mapping[str, Any]) -> None:

@@ -14,11 +14,18 @@ _NAME = re.compile(
     re.IGNORECASE,
 )
 _FLAG = re.compile(r"--?[\w-]+")
+_SECRET_FLAGS = ("--api-key", "--admin-api-key", "--ssl-keyfile-password")
+"""SGLang's parser takes a flag in short, so that the beginning of one of these is one of these."""
+
+SHORTEST_FLAG = 4
+"""Characters of the shortest beginning of a flag that is looked at."""
+
 _TEXT = (
     re.compile(r"\bhf_[A-Za-z0-9]{8,}"),
     re.compile(r"\bsk-[A-Za-z0-9_-]{8,}"),
     re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{12,}"),
     re.compile(r"\bgh[pousr]_[A-Za-z0-9]{20,}"),
+    re.compile(r"\bAIza[0-9A-Za-z_-]{30,}"),
     re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*"),
 )
 _KEEP_HEAD = (
@@ -34,6 +41,13 @@ _KEEP_HEAD = (
 def is_secret(name: str) -> bool:
     """Whether a field, flag or variable of that name holds a secret."""
     return _NAME.search(name.lstrip("-").replace("-", "_")) is not None
+
+
+def is_secret_flag(name: str) -> bool:
+    """Whether a flag, maybe written in short, holds a secret."""
+    return is_secret(name) or (
+        len(name) >= SHORTEST_FLAG and any(flag.startswith(name) for flag in _SECRET_FLAGS)
+    )
 
 
 def shown(name: str, value: JsonValue) -> JsonValue:
@@ -76,8 +90,8 @@ def scrub_argv(argv: Sequence[str]) -> list[str]:
             hide = False
             continue
         name, equals, _ = word.partition("=")
-        hide = word.startswith("-") and is_secret(name) and not equals
-        if equals and word.startswith("-") and is_secret(name):
+        hide = word.startswith("-") and is_secret_flag(name) and not equals
+        if equals and word.startswith("-") and is_secret_flag(name):
             out.append(f"{name}={HIDDEN}")
         else:
             out.append(scrub(word))
