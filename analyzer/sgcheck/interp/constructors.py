@@ -8,7 +8,7 @@ from typing import Any
 
 from sgcheck.interp.natives import MAX_BITS, MAX_SIZE, METHODS, bounded
 from sgcheck.values.signals import Escape, LimitReached, Refused
-from sgcheck.values.unknown import ASK, Unknown, find_unknown
+from sgcheck.values.unknown import ASK, PlainObject, Unknown, find_unknown
 
 
 def _special_type(*args: Any, **kwargs: Any) -> Any:
@@ -119,6 +119,7 @@ SPECIAL_CALLS: dict[Any, Callable[..., Any]] = {
     type(_refused): _refused("types.FunctionType"),
     type(_refused.__code__): _refused("types.CodeType"),
     OrderedDict: OrderedDict,
+    object: PlainObject,
 }
 
 

@@ -324,6 +324,45 @@ class Explorer(SymbolicOperations):
         self._rest(LimitReached("not explored"), results)
         return results
 
+    def aside(self, func: Callable[[], Any]) -> tuple[list[tuple[Condition, Any]], list[Loss]]:
+        """Explore `func` from here: its ends and its losses, which are none of the launch's.
+
+        What the runs change is taken back, and the current path goes on as it was.
+        """
+        journal = R.journal
+        assert journal is not None
+        kept = self.frame, self.path, self.losses, R.tries, R.fresh
+        entry = self.path
+        results: list[tuple[Condition, Any]] = []
+        lost: list[Loss] = []
+        prefix: list[int] | None = []
+        try:
+            self.losses = lost
+            while prefix is not None and len(results) < MAX_ENDS:
+                mark = journal.mark()
+                self.path, R.tries, R.fresh = entry, [], []
+                self.frame = frame = Frame(prefix)
+                try:
+                    value = func()
+                    results.append((self.path, value))
+                except PathOver:
+                    pass
+                except LimitReached as signal:
+                    self._engine_loss(signal)
+                    break
+                except EngineSignal as signal:
+                    self._engine_loss(signal)
+                except Exception as error:
+                    self._loss(self.path, error)
+                finally:
+                    journal.undo(mark)
+                prefix = _next(frame.taken)
+            if prefix is not None and not lost:
+                self._engine_loss(LimitReached("paths"))
+            return results, lost
+        finally:
+            self.frame, self.path, self.losses, R.tries, R.fresh = kept
+
     def _rest(self, signal: LimitReached, results: list[tuple[Condition, Any]]) -> None:
         """Everything that was not explored is unknown for that reason."""
         R.region = None

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from sgcheck.interp import natives
+from sgcheck.interp import natives, typed
 from sgcheck.interp.guards_items import holds_unknown
 from sgcheck.interp.guards_objects import CONTAINERS
 from sgcheck.interp.runtime import RUNTIME
@@ -52,14 +52,16 @@ def not_contains(left: Any, right: Any) -> Any:
 def same(left: Any, right: Any) -> Any:
     """`left is right`."""
     if issubclass(type(left), Unknown) or issubclass(type(right), Unknown):
-        return left is right or ASK[-1].binary("is", left, right)
+        if left is right:
+            return True
+        return False if typed.distinct(left, right) else ASK[-1].binary("is", left, right)
     return left is right
 
 
 def not_same(left: Any, right: Any) -> Any:
     """`left is not right`."""
     if issubclass(type(left), Unknown) or issubclass(type(right), Unknown):
-        found = left is right or ASK[-1].binary("is", left, right)
+        found = same(left, right)
         if isinstance(found, Unknown):
             return ASK[-1].unary("not", found)
         return not found

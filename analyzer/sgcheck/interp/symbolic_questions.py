@@ -6,6 +6,7 @@ import enum
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
+from sgcheck.interp import typed
 from sgcheck.interp.journal import MISSING
 from sgcheck.interp.symbolic_cases import Cases
 from sgcheck.interp.symbolic_values import alike, is_scalar, unanswerable
@@ -101,6 +102,8 @@ class Questions(Cases):
             )
         if not isinstance(left, Unknown) and not isinstance(right, Unknown):
             return TRUE if left is right else FALSE
+        if typed.distinct(left, right):
+            return FALSE
         other = right if isinstance(left, Unknown) else left
         for mine, its in ((left, right), (right, left)):
             if isinstance(mine, Fact):

@@ -6,7 +6,8 @@ import copy
 import dataclasses
 from typing import Any
 
-from sgcheck.values.symbols import Typed
+from sgcheck.values.symbols import Choice, Drawn, Fact, Typed
+from sgcheck.values.unknown import PlainObject, Unknown
 
 _COPIES: tuple[Any, ...] = (copy.copy, copy.deepcopy)
 _VALUES = (bool, int, float, complex, str, bytes, type(None))
@@ -37,6 +38,25 @@ def answer(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if func is hasattr and isinstance(rest[0], str):
         return _agreed([hasattr(t, rest[0]) for t in types])
     return NotImplemented
+
+
+def distinct(left: Any, right: Any) -> bool:
+    """Whether the type or the age of one says that it cannot be the other, a known object."""
+    for mine, other in ((left, right), (right, left)):
+        if type(other) is PlainObject and isinstance(mine, Unknown):
+            if object.__getattribute__(mine, "sg_born") < other.sg_born and not _composed(mine):
+                return True
+        elif isinstance(mine, Typed) and not isinstance(other, Unknown):
+            types: tuple[type, ...] = object.__getattribute__(mine, "types")
+            complete = isinstance(mine, Drawn) or type(other) not in _VALUES
+            if types and complete and all(t in _VALUES for t in types):
+                return not isinstance(other, types)
+    return False
+
+
+def _composed(value: Unknown) -> bool:
+    """Whether an unknown may stand for an object that was put into it later."""
+    return isinstance(value, Choice | Fact)
 
 
 def _agreed(verdicts: Any) -> Any:

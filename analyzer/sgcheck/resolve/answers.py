@@ -50,7 +50,7 @@ def resolution(
     env_before: Mapping[str, str],
 ) -> Resolution:
     """The report of all paths of a launch."""
-    builder = _Builder(predictor, space, trace, defaults, explored)
+    builder = Answers(predictor, space, trace, defaults, explored)
     fields = builder.fields()
     outcome = builder.outcome()
     return Resolution(
@@ -60,13 +60,15 @@ def resolution(
         tuple(argv),
         outcome,
         fields,
-        effective.backends(fields) if fields else {},
+        effective.backends(builder, fields) if fields else {},
         builder.log(),
         builder.environment(env_before),
     )
 
 
-class _Builder:
+class Answers:
+    """What is reported of one launch; `space` holds the conditions of its paths."""
+
     def __init__(
         self,
         predictor: Predictor,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sgcheck.interp.builtins import tree_frame
 from sgcheck.interp.explore import Explorer, Loss
 from sgcheck.interp.faults import fault_of
+from sgcheck.resolve.initialise import ALGORITHM, Role, Selected, select
 from sgcheck.resolve.resolution import Reason
 from sgcheck.resolve.run import Failure, failure_of, read_fields, with_place
 from sgcheck.resolve.trace import Event, Trace
@@ -29,6 +30,7 @@ class Snapshot:
     events: list[Event] = field(default_factory=list)
     records: list[Record] = field(default_factory=list)
     environment: dict[str, Any] = field(default_factory=dict)
+    selected: dict[Role, Selected] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -73,7 +75,12 @@ def _placed_here(reason: Reason) -> Reason:
 
 
 def explore(
-    explorer: Explorer, module: Any, argv: list[str], trace: Trace | None, world: World
+    explorer: Explorer,
+    module: Any,
+    argv: list[str],
+    trace: Trace | None,
+    world: World,
+    load: Callable[[str], Any],
 ) -> Explored:
     """Parse, resolve and check, on every path. Call inside a session."""
     ArgumentParser.taken = []
@@ -95,6 +102,7 @@ def explore(
             explorer.region(record.check_server_args, (), {})
             snapshot.records = list(world.log.records)
             snapshot.environment = dict(world.environ.content)
+        snapshot.selected = select(load, record, values.get(ALGORITHM), explorer.aside)
         return snapshot
 
     ends = explorer.run(launch)

@@ -14,6 +14,7 @@ from sgcheck.interp.explore import Explorer, Loss
 from sgcheck.interp.opaque import OpaqueOperations
 from sgcheck.resolve import answers
 from sgcheck.resolve.explored import Explored, Snapshot, describe, explore
+from sgcheck.resolve.initialise import ALGORITHM, once, select
 from sgcheck.resolve.launch import Launch
 from sgcheck.resolve.machine import Machine
 from sgcheck.resolve.resolution import Outcome, Reason, Resolution, TreeInfo
@@ -266,10 +267,15 @@ class Predictor:
             machine.parser.begin(journal, recorder)
             try:
                 run = run_launch(module, argv, recorder, keep)
+                kept.records = list(world.log.records)
+                kept.environment = dict(world.environ.content)
+                if run.status == "ok":
+                    load = machine.interpreter.module
+                    kept.selected = select(
+                        load, run.record, run.values.get(ALGORITHM), once(describe)
+                    )
             finally:
                 world.forget_models({}, ())
-            kept.records = list(world.log.records)
-            kept.environment = dict(world.environ.content)
             outdated = world.environ.outdated()
             if run.status == "ok":
                 explored = Explored([(TRUE, kept)], [])
@@ -310,7 +316,8 @@ class Predictor:
             world.enter(launch, before, argv)
             world.forget_models(unknown, self.branching_code.live_code())
             try:
-                explored = explore(explorer, module, argv, recorder, world)
+                load = machine.interpreter.module
+                explored = explore(explorer, module, argv, recorder, world, load)
                 outdated = world.environ.outdated()
                 result = answers.resolution(
                     self, launch, argv, explored, explorer.space, fields, recorder, before

@@ -7,6 +7,7 @@ interpreter runs, the operators below hand the question to the engine that is in
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, NoReturn
 
 from sgcheck.resolve.resolution import Reason
@@ -127,12 +128,17 @@ class _UnknownBase:
         return Unknown(Reason(f"not-modelled({type(self).__name__}.{name})"))
 
 
+BIRTHS = itertools.count()
+"""Numbers unknowns and plain objects in the order in which they are made."""
+
+
 class Unknown:  # noqa: PLW1641 (`__hash__` is one of those that refuse)
     """An opaque unknown: only the reason is known."""
 
-    __slots__ = ("label", "reason")
+    __slots__ = ("label", "reason", "sg_born")
 
     def __init__(self, reason: Reason, label: str = "") -> None:
+        object.__setattr__(self, "sg_born", next(BIRTHS))
         object.__setattr__(self, "reason", reason)
         object.__setattr__(self, "label", label or reason.code)
 
@@ -201,6 +207,24 @@ for _name, _op in {
     setattr(Unknown, f"__r{_name}__", _binary(_op, True))
 for _name, _op in {"neg": "-", "pos": "+", "invert": "~", "abs": "abs"}.items():
     setattr(Unknown, f"__{_name}__", lambda self, _op=_op: ASK[-1].unary(_op, self))
+
+
+class PlainObject:
+    """What `object()` gives in the tree: mostly a sentinel.
+
+    An unknown that was there before it cannot stand for it.
+    """
+
+    __slots__ = ("sg_born",)
+
+    def __init__(self) -> None:
+        self.sg_born = next(BIRTHS)
+
+    def __repr__(self) -> str:
+        return f"<object object at {id(self):#x}>"
+
+
+PlainObject.__name__ = PlainObject.__qualname__ = "object"
 
 
 def find_unknown(value: Any, depth: int = 4) -> Unknown | None:
