@@ -293,7 +293,7 @@ EXPRESSIONS = (
     "Color($e)", "Color[$e]", "Level($e) + 1", "Pair($e)._replace(right=$e)", "Base.registry", "Child($e).reveal()", "Child($e)($e, k=$e)",
     "($n := $e)", "dataclasses.asdict($e)", "dataclasses.replace($e, x=$e)", "copy.copy($e)", "copy.deepcopy($e)", "math.ceil($e)",
     "functools.reduce(lambda p, q: p + q, $e)", "list(itertools.chain($e, $e))", "collections.Counter($e)", "collections.OrderedDict($e)",
-    "TABLE[$e]", "COUNT", "len(LOG)", "vars($e)", "$e.keys()", "sorted($e.items())", "$e.copy()", "$e.index($e)", "$e.count($e)", "hash($e)",
+    "TABLE[$e]", "COUNT", "len(LOG)", "vars($e)", "$e.keys()", "sorted($e.items())", "$e.copy()", "$e.index($e)", "$e.count($e)", "hash($e) == hash($e)",
     "($e << 1)", "($e ** 2)", "print($e)", "id($n) == id($n)", "isinstance($e, type($e))", "divmod($e, $e)", "'%5.2f' % $e", "chr($e)", "ord($e)",
 )  # fmt: skip
 
