@@ -51,7 +51,7 @@ class Interpreter:
         finally:
             ASK.pop()
             RUNTIME.region = RUNTIME.on_write = RUNTIME.on_declare = RUNTIME.on_display = None
-            RUNTIME.on_construct = None
+            RUNTIME.on_construct = RUNTIME.on_append = None
             RUNTIME.record_class = None
 
     @contextmanager

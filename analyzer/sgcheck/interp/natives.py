@@ -208,7 +208,10 @@ def _extend(kind: type, name: str) -> Callable[..., Any]:
         args = tuple(ASK[-1].concrete(a) if issubclass(type(a), Unknown) else a for a in args)
         if R.journal is not None:
             R.journal.container(obj)
-        return native(obj, *args, **kwargs)
+        result = native(obj, *args, **kwargs)
+        if R.on_append is not None and args and type(args[0]) is list:
+            R.on_append(obj, args[0])
+        return result
 
     return run
 
@@ -269,6 +272,8 @@ def _append(obj: list[Any], value: Any, /) -> None:
     if R.journal is not None:
         R.journal.container(obj)
     obj.append(value)
+    if R.on_append is not None and type(value) is tuple:
+        R.on_append(obj, (value,))
 
 
 def _set_change(name: str) -> Callable[..., Any]:

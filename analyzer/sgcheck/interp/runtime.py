@@ -24,6 +24,7 @@ class Runtime:
         "journal",
         "max_peak",
         "max_steps",
+        "on_append",
         "on_construct",
         "on_declare",
         "on_display",
@@ -43,6 +44,7 @@ class Runtime:
         self.on_construct: Callable[[dict[str, Any]], None] | None = None
         self.on_write: Trace | None = None
         self.on_declare: Trace | None = None
+        self.on_append: Callable[[list[Any], Any], None] | None = None
         self.on_display: Callable[[dict[str, Any], Any], None] | None = None
         self.region: Callable[..., Any] | None = None
         self.tries: list[Callable[[], tuple[Any, ...]] | None] = []

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from sgcheck.interp.explore import Loss
 from sgcheck.interp.journal import MISSING
 from sgcheck.resolve import effective, wording
-from sgcheck.resolve.expand import expand
+from sgcheck.resolve.expand import Expanded, expand
 from sgcheck.resolve.explored import Explored
+from sgcheck.resolve.places import Place, field_places, option_place
 from sgcheck.resolve.plain import plain
 from sgcheck.resolve.resolution import (
     Because,
@@ -29,11 +30,12 @@ from sgcheck.resolve.run import Failure
 from sgcheck.resolve.trace import Event, Trace
 from sgcheck.values.condition import FALSE, TRUE, Condition, Space
 from sgcheck.values.symbols import Choice
-from sgcheck.values.unknown import Unknown, find_unknown
+from sgcheck.values.unknown import Unknown
 from sgcheck.world.stdlib.argparse_ import ArgumentParser, ParserLeft, ParserRefused
 
 if TYPE_CHECKING:
     from sgcheck.resolve.launch import Launch
+    from sgcheck.resolve.machine import Machine
     from sgcheck.resolve.predict import Predictor
 
 _MISSING = dataclasses.MISSING
@@ -45,12 +47,12 @@ def resolution(
     argv: list[str],
     explored: Explored,
     space: Space,
-    defaults: Mapping[str, Any],
+    machine: Machine,
     trace: Trace | None,
     env_before: Mapping[str, str],
 ) -> Resolution:
     """The report of all paths of a launch."""
-    builder = Answers(predictor, space, trace, defaults, explored)
+    builder = Answers(predictor, space, trace, machine, explored)
     fields = builder.fields()
     outcome = builder.outcome()
     return Resolution(
@@ -74,17 +76,20 @@ class Answers:
         predictor: Predictor,
         space: Space,
         trace: Trace | None,
-        defaults: Mapping[str, Any],
+        machine: Machine,
         explored: Explored,
     ) -> None:
         self.tree = predictor.tree
         self.conditions_of = predictor.conditions
         self.space = space
-        self.defaults = defaults
+        self.defaults = machine.fields or {}
+        self.record = machine.record
+        self.code = machine.interpreter.code
+        self._places: dict[str, Place] | None = None
         self.trace = trace
         self.explored = explored
         self.started = space.any_of(condition for condition, _ in explored.ends)
-        self.user_set = {dest for dest, _ in ArgumentParser.taken or []}
+        self.user_set = ArgumentParser.given.names()
         self.by_field: dict[str, list[Event]] = {}
         for event in self._joined([s.events for _, s in explored.ends]):
             self.by_field.setdefault(event.field, []).append(event)
@@ -215,11 +220,10 @@ class Answers:
         shown_default = None if default is _MISSING else plain(default)
         user_set = name in self.user_set
         initial = self.trace.initial.get(name, default) if self.trace is not None else default
-        if not user_set and initial is not _MISSING and find_unknown(initial) is None:
-            user_set = default is not _MISSING and plain(initial) != shown_default
         user_value = plain(initial) if user_set and initial is not _MISSING else None
         answer = expand(self.space, self.value(name), self.started)
-        because = self.because(name, user_set, user_value, shown_default)
+        because = self.because(name, user_set, None if initial is _MISSING else plain(initial))
+        because = self.fallen_back(name, because, answer)
         base = FieldAnswer(
             name,
             "decided",
@@ -235,9 +239,8 @@ class Answers:
         cases = tuple(Case(self.words(condition), value) for condition, value in answer.cases)
         return dataclasses.replace(base, status="conditional", cases=cases)
 
-    def because(
-        self, name: str, user_set: bool, user_value: JsonValue, default: JsonValue
-    ) -> tuple[Because, ...]:
+    def because(self, name: str, user_set: bool, initial: JsonValue) -> tuple[Because, ...]:
+        """Every step that gave the field a value; it starts with `initial`."""
         if self.trace is None:
             return ()
         steps: list[Because] = []
@@ -268,11 +271,51 @@ class Answers:
             )
         final = self.space.either(covered, self.started) is not covered
         steps.append(
-            Because("flag", user_value, effective=final)
+            Because("flag", initial, effective=final)
             if user_set
-            else Because("default", default, effective=final)
+            else self.default(name, initial, effective=final)
         )
         return tuple(reversed(steps))
+
+    def default(self, name: str, value: JsonValue, *, effective: bool) -> Because:
+        """The step of a value that nobody gave: the field's, or the parser's where that differs."""
+        declared = self.defaults.get(name, _MISSING)
+        place = self.places.get(name)
+        if self.record is not None and (declared is _MISSING or plain(declared) != value):
+            spellings = ArgumentParser.given.spelled
+            words = [w for dest, out in spellings.items() if dest == name for w in out]
+            place = option_place(self.record, words, self.code, self.conditions_of) or place
+        file, line = place or (None, None)
+        return Because("default", value, file, line, url=self.link(file, line), effective=effective)
+
+    def fallen_back(
+        self, name: str, steps: tuple[Because, ...], answer: Expanded
+    ) -> tuple[Because, ...]:
+        """The steps, and one more where the field's declaration has a value for what stayed unset."""
+        last = steps[-1] if steps else None
+        if (
+            last is None
+            or not last.effective
+            or last.kind != "default"
+            or last.value is not None
+            or len(answer.cases) != 1
+            or answer.cases[0][1] is None
+        ):
+            return steps
+        step = dataclasses.replace(last, value=answer.cases[0][1])
+        return (*steps[:-1], dataclasses.replace(last, effective=False), step)
+
+    @property
+    def places(self) -> dict[str, Place]:
+        """Where each field is declared."""
+        if self._places is None:
+            known = self.record is not None and self.trace is not None
+            self._places = (
+                field_places(self.record, self.defaults, self.code, self.conditions_of)
+                if known and self.record is not None
+                else {}
+            )
+        return self._places
 
     def shown(self, value: Any, given: Condition) -> JsonValue:
         """The value of one step: a list of its cases where it has several."""

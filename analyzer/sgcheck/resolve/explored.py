@@ -15,7 +15,7 @@ from sgcheck.resolve.run import Failure, failure_of, read_fields, with_place
 from sgcheck.resolve.trace import Event, Trace
 from sgcheck.values.condition import Condition
 from sgcheck.values.signals import EngineSignal
-from sgcheck.world.stdlib.argparse_ import ArgumentParser, ParserLeft, ParserRefused
+from sgcheck.world.stdlib.argparse_ import ArgumentParser, Given, ParserLeft, ParserRefused
 from sgcheck.world.stdlib.logging_ import Record
 from sgcheck.world.world import World
 
@@ -83,7 +83,7 @@ def explore(
     load: Callable[[str], Any],
 ) -> Explored:
     """Parse, resolve and check, on every path. Call inside a session."""
-    ArgumentParser.taken = []
+    ArgumentParser.given = Given()
     if trace is not None:
         trace.install(module.ServerArgs)
 

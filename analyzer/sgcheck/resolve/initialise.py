@@ -256,12 +256,12 @@ def _backend(value: Any) -> Any:
 @contextmanager
 def _unobserved() -> Iterator[None]:
     """What the initialisers do is no part of the record's history."""
-    kept = R.on_write, R.on_declare, R.on_display, R.on_construct
-    R.on_write = R.on_declare = R.on_display = R.on_construct = None
+    kept = R.on_write, R.on_declare, R.on_display, R.on_construct, R.on_append
+    R.on_write = R.on_declare = R.on_display = R.on_construct = R.on_append = None
     try:
         yield
     finally:
-        R.on_write, R.on_declare, R.on_display, R.on_construct = kept
+        R.on_write, R.on_declare, R.on_display, R.on_construct, R.on_append = kept
 
 
 class _Watch:

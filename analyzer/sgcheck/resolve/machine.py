@@ -41,6 +41,7 @@ class Machine:
         self.env = launch_environment(env)
         self.fields: dict[str, Any] | None = None
         """Fields of the record class with their defaults, once its module has run."""
+        self.record: type | None = None
         self.world = World(
             target,
             packages,

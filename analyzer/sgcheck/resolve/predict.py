@@ -105,7 +105,7 @@ class Predictor:
     def conditions(self, path: str) -> Conditions:
         """The conditions of a file's lines, from whichever code has been translated."""
         found = self.code.conditions(path)
-        return found if found.by_line else self.branching_code.conditions(path)
+        return found if found.by_line or found.fields else self.branching_code.conditions(path)
 
     # -- predicting ----------------------------------------------------------------
 
@@ -161,6 +161,7 @@ class Predictor:
             try:
                 module = machine.interpreter.module(SERVER_ARGS_MODULE)
                 if machine.fields is None:
+                    machine.record = module.ServerArgs
                     machine.fields = record_fields(module.ServerArgs)
                     machine.parser.install(module.ServerArgs)
                 if not callable(module.prepare_server_args):
@@ -284,7 +285,7 @@ class Predictor:
                 explored = Explored([], [loss], kept)
             explored.imported = world.environ.imported
             result = answers.resolution(
-                self, launch, argv, explored, Space(), fields, recorder, before
+                self, launch, argv, explored, Space(), machine, recorder, before
             )
         if outdated and not alone:
             return self._known(launch, argv, trace, unknown, alone=True)
@@ -320,7 +321,7 @@ class Predictor:
                 explored = explore(explorer, module, argv, recorder, world, load)
                 outdated = world.environ.outdated()
                 result = answers.resolution(
-                    self, launch, argv, explored, explorer.space, fields, recorder, before
+                    self, launch, argv, explored, explorer.space, machine, recorder, before
                 )
             finally:
                 world.forget_models({}, ())

@@ -21,7 +21,7 @@ from sgcheck.syntax.names import PREFIX, guard, source_name
 from sgcheck.values.signals import EngineSignal
 from sgcheck.values.unknown import Unknown, find_unknown
 from sgcheck.world.packages_ import struct_fields
-from sgcheck.world.stdlib.argparse_ import ArgumentParser, ParserLeft, ParserRefused
+from sgcheck.world.stdlib.argparse_ import ArgumentParser, Given, ParserLeft, ParserRefused
 
 SERVER_ARGS_MODULE = "sglang.srt.server_args"
 
@@ -135,7 +135,7 @@ def run_launch(
 ) -> Run:
     """Parse, resolve and check. `after` sees the record between resolution and check."""
     run = Run("ok")
-    ArgumentParser.taken = []
+    ArgumentParser.given = Given()
     try:
         if trace is not None:
             trace.install(module.ServerArgs)

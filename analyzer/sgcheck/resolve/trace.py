@@ -1,19 +1,22 @@
 """Provenance: every place that gave a field of the record a value, in order.
 
-Three forms are seen: an attribute of the record is set; a call whose keywords name fields is made
+Four forms are seen: an attribute of the record is set; a call whose keywords name fields is made
 with the record as an argument (a declaration); a dictionary whose keys name fields is built and
-later applied by name. For the last form the line that built the dictionary is the reason, not the
-loop that applied it.
+later applied by name; such dictionaries are put, each with its source, into a list that the record
+keeps. For the last two the line that built the dictionary is the reason, not the one that applied it.
 """
 
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import FrameType, FunctionType
 from typing import Any
 
-from sgcheck.interp.merge import JoinedList
+from sgcheck.interp.builtins import tree_frame
+from sgcheck.interp.declarations import is_declaration
+from sgcheck.interp.merge import JoinedList, UnionDict
 from sgcheck.interp.runtime import RUNTIME as R
 from sgcheck.interp.symbolic import alike
 from sgcheck.syntax.names import source_name
@@ -68,6 +71,8 @@ class Trace:
         self.events: list[Event] = JoinedList()
         self.initial: dict[str, Any] = {}
         self._displays: dict[str, list[tuple[Any, str, int, str]]] = {}
+        self._lists: dict[int, list[Any]] = {}
+        self._applied: dict[int, Any] = UnionDict()
 
     def install(self, record_class: type) -> None:
         """Start to listen; `Interpreter.running` stops it."""
@@ -76,6 +81,7 @@ class Trace:
         R.on_write = self.on_write
         R.on_declare = self.on_declare
         R.on_display = self.on_display
+        R.on_append = self.on_append
 
     def on_construct(self, values: dict[str, Any]) -> None:
         """The record is made from the command line."""
@@ -90,6 +96,9 @@ class Trace:
     def on_write(self, obj: Any, name: str, value: Any, frame: FrameType) -> None:
         """An attribute of the record is about to be set."""
         if name not in self.fields:
+            if type(value) is list:
+                self._lists[id(value)] = value
+                self.on_append(value, value)
             return
         code = frame.f_code
         file, line, function = code.co_filename, frame.f_lineno, source_name(code.co_qualname)
@@ -127,6 +136,33 @@ class Trace:
                 source_name(code.co_qualname),
             )
             self._add("declared", field, value, file, line, name)
+
+    def on_append(self, kept: list[Any], added: Sequence[Any]) -> None:
+        """Something was added to a list: declarations, if the record keeps that list."""
+        if id(kept) not in self._lists:
+            return
+        for element in added:
+            if not is_declaration(element) or not self.fields.issuperset(element[1]):
+                continue
+            key = id(element[1])
+            if key in self._applied:
+                continue
+            if R.journal is not None:
+                R.journal.item(self._applied, key)
+            self._applied[key] = element[1]
+            for field, value in element[1].items():
+                self._declared(field, value)
+
+    def _declared(self, field: str, value: Any) -> None:
+        last = next((e for e in reversed(self.events) if e.field == field), None)
+        if last is not None and last.value is value:
+            return
+        place = self._origin(field, value)
+        if place is None:
+            frame = tree_frame()
+            code = frame.f_code
+            place = code.co_filename, frame.f_lineno, source_name(code.co_qualname)
+        self._add("declared", field, value, *place)
 
     def on_display(self, display: dict[str, Any], frame: FrameType) -> None:
         """A dictionary that may be applied to the record later."""

@@ -24,7 +24,7 @@ from sgcheck.syntax import translate
 from sgcheck.syntax.conditions import Conditions, conditions_of
 from sgcheck.values.signals import Escape
 
-_FORMAT = 3
+_FORMAT = 4
 
 
 class Source(Protocol):
@@ -156,7 +156,9 @@ class CodeCache:
             raise Escape(Reason("source-unreadable", file.path, line, detail)) from None
         packed = marshal.dumps(code)
         self._code[file.path] = packed
-        self._conditions[file.path] = marshal.dumps((conditions.texts, conditions.by_line))
+        self._conditions[file.path] = marshal.dumps(
+            (conditions.texts, conditions.by_line, conditions.fields, conditions.options)
+        )
         self._read[file.path] = conditions
         self._dirty = True
         return packed

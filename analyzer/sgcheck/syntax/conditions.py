@@ -1,5 +1,7 @@
 """The conditions under which a statement runs, as the source writes them, by line.
 
+Beside them, where a class declares a field and where a parser declares an option.
+
 This is the fast reader's part (from `ast`, whose spans are exact): it is computed once per file
 beside the translation and cached with it. `syntax/rules.py` reads the same with libcst; a test
 checks that both agree.
@@ -13,10 +15,16 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Conditions:
-    """`by_line[line]` are indexes into `texts`, outermost condition first."""
+    """`by_line[line]` are indexes into `texts`, outermost condition first.
+
+    `fields` holds the line of each annotated name of a class (`Class.name`), `options` that of the call
+    of `add_argument` that declares a spelling (`--flag`).
+    """
 
     texts: list[str] = field(default_factory=list)
     by_line: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    fields: dict[str, int] = field(default_factory=dict)
+    options: dict[str, int] = field(default_factory=dict)
 
     def at(self, line: int) -> tuple[str, ...]:
         """The conditions of the statement that starts at `line` (1-based)."""
@@ -65,7 +73,11 @@ class _Reader:
             if guards:
                 for line in range(node.lineno, (node.end_lineno or node.lineno) + 1):
                     self.out.by_line.pop(line, None)
+            if isinstance(node, ast.ClassDef):
+                self.declared(node)
             self.block(node.body, ())
+        elif isinstance(node, ast.Expr):
+            self.option(node.value)
         elif isinstance(node, ast.While):
             self.block(node.body, (*guards, self.text(node.test, False)))
             self.block(node.orelse, guards)
@@ -83,6 +95,21 @@ class _Reader:
         elif isinstance(node, ast.Match):
             for case in node.cases:
                 self.block(case.body, guards)
+
+    def declared(self, node: ast.ClassDef) -> None:
+        for statement in node.body:
+            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+                self.out.fields[f"{node.name}.{statement.target.id}"] = statement.lineno
+
+    def option(self, node: ast.expr) -> None:
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == "add_argument"
+        ):
+            for word in node.args:
+                if isinstance(word, ast.Constant) and isinstance(word.value, str):
+                    self.out.options.setdefault(word.value, node.lineno)
 
 
 def _is_simple_not(node: ast.expr) -> bool:

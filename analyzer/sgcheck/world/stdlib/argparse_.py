@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from types import CodeType, FrameType
 from typing import Any, NoReturn
 
+from sgcheck.interp.access import MARK
 from sgcheck.values.signals import EngineSignal, Refused
 from sgcheck.world.facade import Facade
+
+_NEAR = 6
+"""Frames of guards that may lie between a statement of the tree and the object it changes."""
 
 
 class ParserRefused(EngineSignal):
@@ -29,17 +35,105 @@ class ParserLeft(EngineSignal):
         self.code = code
 
 
+class Given:
+    """What the command line of the current launch gave, and where it went.
+
+    `words` are (destination, words) of every option used, in order. `passed` says which further
+    names of the parsed arguments got their value from a destination: by an action that sets
+    another name, or by code that copies one name to another afterwards. `spelled` are the
+    spellings of every destination of the last parser that ran.
+    """
+
+    def __init__(self) -> None:
+        self.words: list[tuple[str, list[str]]] = []
+        self.passed: dict[str, set[str]] = {}
+        self.spelled: dict[str, list[str]] = {}
+        self.acting: str | None = None
+        self.parsed = False
+        self.read: tuple[str, Any, CodeType, int] | None = None
+
+    def names(self) -> set[str]:
+        """Every name that holds what the user gave, the destinations and where they were passed to."""
+        out: set[str] = set()
+        todo = [dest for dest, _ in self.words]
+        while todo:
+            name = todo.pop()
+            if name not in out:
+                out.add(name)
+                todo.extend(sorted(self.passed.get(name, ())))
+        return out
+
+
+class Namespace(argparse.Namespace):
+    """`argparse.Namespace` inside the interpreter: notes which name hands its value to which."""
+
+    __module__ = "argparse"
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        given = ArgumentParser.given
+        if given.acting is not None:
+            if name != given.acting:
+                given.passed.setdefault(given.acting, set()).add(name)
+        elif given.parsed and given.read is not None:
+            source, seen, code, line = given.read
+            frame = _tree_frame()
+            here = frame is not None and (frame.f_code, frame.f_lineno) == (code, line)
+            if name != source and value is seen and here:
+                given.passed.setdefault(source, set()).add(name)
+        super().__setattr__(name, value)
+
+    def __getattribute__(self, name: str) -> Any:
+        value = super().__getattribute__(name)
+        given = ArgumentParser.given
+        if given.parsed and not name.startswith("_"):
+            frame = _tree_frame()
+            if frame is not None:
+                given.read = name, value, frame.f_code, frame.f_lineno
+        return value
+
+
+def _tree_frame() -> FrameType | None:
+    """The frame of the tree that asks: the guards that may lie between are few."""
+    frame: FrameType | None = sys._getframe(2)
+    for _ in range(_NEAR):
+        if frame is None:
+            return None
+        space = frame.f_globals.get("__builtins__")
+        if isinstance(space, dict) and MARK in space:
+            return frame
+        frame = frame.f_back
+    return None
+
+
 class ArgumentParser(argparse.ArgumentParser):
     """`argparse.ArgumentParser` inside the interpreter."""
 
     __module__ = "argparse"
-    taken: list[tuple[str, list[str]]] | None = None
-    """(destination, words) of every option that the last command line used."""
+    given: Given = Given()
+    """Of the current launch; each launch begins with a new one."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        given = ArgumentParser.given
+        given.parsed, given.read = False, None
+        try:
+            return super().parse_known_args(args, Namespace() if namespace is None else namespace)
+        finally:
+            given.acting = None
+            given.parsed = True
+            for action in self._actions:
+                given.spelled.setdefault(action.dest, list(action.option_strings))
+
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        # A default may be converted after the last option was taken: nobody acts then.
+        ArgumentParser.given.acting = None
+        return super()._get_value(action, arg_string)
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
-        if ArgumentParser.taken is not None:
-            ArgumentParser.taken.append((action.dest, list(arg_strings)))
-        return super()._get_values(action, arg_strings)
+        given = ArgumentParser.given
+        given.words.append((action.dest, list(arg_strings)))
+        value = super()._get_values(action, arg_strings)
+        given.acting = action.dest
+        return value
 
     def _print_message(self, message: str, file: Any = None) -> None:
         return None
@@ -66,10 +160,12 @@ class ArgumentParser(argparse.ArgumentParser):
 def build() -> Facade:
     """The module `argparse`."""
     names = {
-        n: getattr(argparse, n) for n in argparse.__all__ if n not in ("FileType", "ArgumentParser")
+        n: getattr(argparse, n)
+        for n in argparse.__all__
+        if n not in ("FileType", "ArgumentParser", "Namespace")
     }
     for private in ("_StoreAction", "_StoreTrueAction", "_StoreFalseAction", "_StoreConstAction", "_AppendAction",
                     "_HelpAction", "_SubParsersAction", "_ArgumentGroup", "_CountAction", "_MutuallyExclusiveGroup"):  # fmt: skip
         if hasattr(argparse, private):
             names[private] = getattr(argparse, private)
-    return Facade("argparse", {**names, "ArgumentParser": ArgumentParser})
+    return Facade("argparse", {**names, "ArgumentParser": ArgumentParser, "Namespace": Namespace})

@@ -1,0 +1,51 @@
+"""Where the record's fields are declared, and where the parser declares an option."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from sgcheck.syntax.cache import CodeCache
+from sgcheck.syntax.conditions import Conditions
+
+Place = tuple[str, int]
+"""File (relative to the folder that holds `sglang/`) and line."""
+
+
+def field_places(
+    record: type, names: Iterable[str], code: CodeCache, conditions: Callable[[str], Conditions]
+) -> dict[str, Place]:
+    """The line that declares each field, in the record's class or in one that it is made of."""
+    found: dict[str, Place] = {}
+    wanted = set(names)
+    for cls in _parts(record):
+        file = code.find(cls.__module__)
+        if file is None or file.path is None:
+            continue
+        declared = conditions(file.path).fields
+        for name in wanted - found.keys():
+            line = declared.get(f"{cls.__name__}.{name}")
+            if line is not None:
+                found[name] = file.path, line
+    return found
+
+
+def option_place(
+    record: type, spellings: Iterable[str], code: CodeCache, conditions: Callable[[str], Conditions]
+) -> Place | None:
+    """The line at which the parser beside the record declares an option of these spellings."""
+    file = code.find(record.__module__)
+    if file is None or file.path is None:
+        return None
+    known: Mapping[str, int] = conditions(file.path).options
+    lines = [known[word] for word in spellings if word in known]
+    return (file.path, lines[0]) if lines else None
+
+
+def _parts(record: type) -> Iterator[type]:
+    """The class, its bases, and the classes that one of its attributes lists."""
+    yield from record.__mro__[:-1]
+    for value in vars(record).values():
+        items: Any = value.values() if isinstance(value, dict) else value
+        if isinstance(value, list | tuple | dict):
+            yield from (item for item in items if isinstance(item, type))
