@@ -13,7 +13,8 @@ from graph_browser import browser_page
 from graph_trees import ENTRY, IN_PLACE_FILES, graph_of, in_place, line_of, rule_at
 
 from sgcheck.graph.colour import Colour
-from sgcheck.report.html.graph import embedded, render_graph_html
+from sgcheck.report.html.graph import embedded, render_graph_html, resource
+from sgcheck.report.html.packing import pack
 from sgcheck.report.html.vendor import FOLDER, checksum, licences, scripts, vendored
 
 
@@ -67,7 +68,48 @@ class TestText:
 
     def test_a_chosen_field_brings_only_its_part(self) -> None:
         page = render_graph_html(in_place(), ["chunk"])
-        assert '"field:chunk"' in page and '"field:dtype"' not in page
+        assert '"chunk"' in page and '"dtype"' not in page
+
+
+class TestPacking:
+    """What the page's script makes of the packed data is what was packed."""
+
+    def test_the_browser_unpacks_the_same(self, tmp_path: Path) -> None:
+        nodes: list[dict[str, Any]] = [
+            {"id": "field:a", "kind": "field", "label": "a", "default": "None", "file": "x.py",
+             "line": 3, "url": "https://example.org/x.py#L3"},
+            {"id": "rule:x.py:4:2:write:a", "kind": "rule", "rule": "write", "label": "a = 1",
+             "field": "a", "file": "x.py", "line": 4, "function": "f", "order": 0, "value": "",
+             "guards": [{"text": "b", "holds": False}, {"text": "c", "holds": True}],
+             "short": "a = 1\nx.py:4", "url": "https://elsewhere.org/other",
+             "colour": {"name": "decided", "when": "", "blocked_by": None}},
+            {"id": "rule:x.py:5:2:raise:E", "kind": "rule", "rule": "raise", "label": "raise E",
+             "file": "x.py", "line": 5, "function": "f", "order": 1, "guards": [],
+             "short": "raise E"},
+            {"id": "probe:\u2028</x>", "kind": "probe", "label": "\u2028</x>"},
+        ]  # fmt: skip
+        edges = [
+            {"source": "rule:x.py:4:2:write:a", "target": "field:a", "kind": "writes"},
+            {"source": "probe:\u2028</x>", "target": "rule:x.py:5:2:raise:E", "kind": "guards"},
+        ]
+        script = resource("graph.js").partition("(function () {")[0]
+        text = json.dumps({"title": "t", "packed": pack(nodes, edges)})
+        page_file = tmp_path / "empty.html"
+        page_file.write_text("<!doctype html><title>t</title>", "utf-8")
+        with browser_page(page_file) as (page, _):
+            made = page.evaluate(
+                f"(text) => {{ {script}; return unpack(JSON.parse(text)); }}", text
+            )
+        assert made == {"title": "t", "nodes": nodes, "edges": edges}
+
+    def test_equal_texts_are_there_once(self) -> None:
+        guard = {"text": "a rather long condition", "holds": True}
+        nodes = [
+            {"id": f"rule:x.py:{n}:1:write:a", "kind": "rule", "rule": "write", "label": "a",
+             "file": "x.py", "line": n, "guards": [guard]}
+            for n in range(50)
+        ]  # fmt: skip
+        assert json.dumps(pack(nodes, [])).count("a rather long condition") == 1
 
 
 class TestBrowser:

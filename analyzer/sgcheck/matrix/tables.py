@@ -195,10 +195,12 @@ def _mark(matrix: Matrix, cell: Solved, name: str, reference: Solved) -> Mark:
     if name == OUTCOME:
         return "" if _outcome_key(cell.outcome) == _outcome_key(reference.outcome) else "differs"
     answer, other = cell.answers.get(name), reference.answers.get(name)
-    if answer is None or other is None:
+    if answer is None:
         # Where a launch fails, it is the outcome that differs.
         comparable = cell.outcome.status == reference.outcome.status
-        return "differs" if comparable and answer is not other else ""
+        return "differs" if comparable and other is not None else ""
+    if other is None:
+        return "differs"
     if answer.user_set and answer.name in matrix.flag_fields.values():
         return "" if _is_kept(answer) else "replaced"
     return "" if _same(answer, other) else "differs"

@@ -1,6 +1,36 @@
 "use strict";
+// The data holds every text once (packing.py); this makes nodes and edges of it.
+function unpack(data) {
+  const { keys, pool, base, edgeKinds, nodes, edges } = data.packed;
+  const guards = new Map();
+  const guardsOf = (number) => {
+    if (!guards.has(number)) {
+      guards.set(number, pool[number].map((each) => ({ holds: pool[each][0] === 1, text: pool[each][1] })));
+    }
+    return guards.get(number);
+  };
+  data.nodes = nodes.map((parts) => {
+    const node = {};
+    keys.forEach((key, index) => {
+      const number = parts[index + 1];
+      if (number) node[key] = key === "guards" ? guardsOf(number) : pool[number];
+    });
+    node.id = (node.kind === "rule" ? "rule:" + node.file + ":" + node.line + ":" : node.kind + ":") + pool[parts[0]];
+    if (node.url === 1) node.url = base + node.file + "#L" + node.line;
+    if (node.short === 1) {
+      node.short = node.rule === "raise" || node.rule === "log" ? node.label : node.label + "\n" + node.file.split("/").pop() + ":" + node.line;
+    }
+    return node;
+  });
+  data.edges = [];
+  for (let at = 0; at < edges.length; at += 3) {
+    data.edges.push({ source: data.nodes[edges[at]].id, target: data.nodes[edges[at + 1]].id, kind: edgeKinds[edges[at + 2]] });
+  }
+  delete data.packed;
+  return data;
+}
 (function () {
-  const data = JSON.parse(document.getElementById("data").textContent);
+  const data = unpack(JSON.parse(document.getElementById("data").textContent));
   const nodes = new Map(data.nodes.map((node) => [node.id, node]));
   const into = new Map(), outOf = new Map();
   for (const node of data.nodes) { into.set(node.id, []); outOf.set(node.id, []); }
@@ -418,7 +448,7 @@
   });
   cy.on("tap", (event) => { if (event.target === cy) { clearPath(); details(null); } });
 
-  window.sgcheckGraph = { cy, state, go, showPath, clearPath, search };
+  window.sgcheckGraph = { data, cy, state, go, showPath, clearPath, search };
   const wanted = decodeURIComponent(location.hash.slice(1));
   if (nodes.has(wanted) && SOURCES.includes(nodes.get(wanted).kind)) go(wanted);
   else { sync(); draw(); details(state.focus.length === 1 ? state.focus[0] : null); }

@@ -10,6 +10,7 @@ from typing import Any
 from sgcheck.graph.colour import Colour
 from sgcheck.graph.data import Data, RuleGraph
 from sgcheck.graph.select import around, stages
+from sgcheck.report.html.packing import pack, short_label
 from sgcheck.report.html.vendor import licences, scripts
 from sgcheck.report.wording import clean, value_text
 
@@ -81,9 +82,8 @@ def _data(
             for node, found in (colours or {}).items()
             if found.name == "failed" and node in known
         ),
-        "nodes": nodes,
-        "edges": edges,
         "stageCalls": calls,
+        "packed": pack(nodes, edges),
     }
 
 
@@ -91,10 +91,7 @@ def _node(node: str, data: Data, colour: Colour | None) -> dict[str, Any]:
     entry: dict[str, Any] = {"id": node}
     entry.update({key: data[key] for key in _NODE_KEYS if data.get(key) is not None})
     if data["kind"] == "rule":
-        name = data["file"].rpartition("/")[2]
-        entry["short"] = f"{data['label']}\n{name}:{data['line']}"
-        if data["rule"] in ("raise", "log"):
-            entry["short"] = str(data["label"])
+        entry["short"] = short_label(entry)
     if colour is not None:
         entry["colour"] = {
             "name": colour.name,
