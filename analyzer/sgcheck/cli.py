@@ -22,6 +22,8 @@ COMMANDS = {
     "doctor": ("sgcheck.commands.doctor:doctor", "Compare this host with what is assumed."),
     "graph": ("sgcheck.commands.graph:graph", "The rule graph: what can set a field, and why."),
     "matrix": ("sgcheck.commands.matrix:matrix", "One launch over machines, releases, flags."),
+    "history": ("sgcheck.commands.history:history", "In which release one value changed."),
+    "since": ("sgcheck.commands.since:since", "In which release a flag or variable came or went."),
     "diff": ("sgcheck.commands.diff:diff", "What changes between two SGLang trees."),
     "fetch": ("sgcheck.commands.fetch:fetch", "Bring SGLang releases into the cache."),
     "config": ("sgcheck.commands.config:config", "Show the configuration and where it is set."),

@@ -61,6 +61,13 @@ _LAUNCH_PARAMETERS = ("arch", "gpu", "gpu_count", "gpu_memory", "cuda", "model",
     metavar="FORMAT",
     help=f"{', '.join(FORMATS)}. Default: text.",
 )
+@option(
+    "Output",
+    "--rules",
+    is_flag=True,
+    help="Compare the rules themselves, without launches (with --fields: those of some fields).",
+)
+@option("Output", "--fields", multiple=True, metavar="NAMES", help="Fields of --rules.")
 @option("Output", "--verbose", "-v", is_flag=True, help="Shorten nothing.")
 @option(
     "Output",
@@ -88,6 +95,12 @@ def diff(ctx: click.Context, /, old: str, new: str, **params: Any) -> int:
     """Run the command; the return value is the exit code."""
     _refuse_wrong(params)
     config = options.load_configuration(params)
+    if params["rules"]:
+        from sgcheck.commands.diff_rules import diff_rules
+
+        if _names_launch(ctx, params) or params["cases"] or params["paths"]:
+            raise UsageError("--rules compares without launches: leave the launch out")
+        return diff_rules(old, new, params)
     launches = choose_launches(ctx, params, config)
     found = run_review(old, new, launches, params)
     _write(found, params)
@@ -97,6 +110,8 @@ def diff(ctx: click.Context, /, old: str, new: str, **params: Any) -> int:
 def _refuse_wrong(params: Mapping[str, Any]) -> None:
     if params["sglang"] is not None or params["python"] is not None:
         raise UsageError("diff compares A and B: leave --sglang and --python out")
+    if params["fields"] and not params["rules"]:
+        raise UsageError("--fields chooses the fields of --rules: add it")
     if params["cases"] and params["paths"]:
         raise UsageError("--cases and --launches both name the launches: leave one of them out")
     if params["models_root"] and not params["cases"]:

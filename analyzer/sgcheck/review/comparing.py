@@ -17,7 +17,7 @@ from sgcheck.review.model import Change, Compared, Entry, FlagChange, Review, Re
 from sgcheck.review.sides import Side, resolve_both
 from sgcheck.source import Progress, silent
 
-WATCHED = 24
+WATCHED = 8
 """Launches that are run once more to find the lines behind their differences."""
 
 

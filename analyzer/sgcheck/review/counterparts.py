@@ -82,9 +82,9 @@ def _other(
     found = [w for w in writings(causes, other, all_files, field) if w.value == mine[0].value]
     if not found:
         return None
-    atoms = _atoms(mine[0].conditions)
-    best = max(found, key=lambda w: (_likeness(atoms, _atoms(w.conditions)), -w.line))
-    theirs = _atoms(best.conditions)
+    atoms = atoms_of(mine[0].conditions)
+    best = max(found, key=lambda w: (_likeness(atoms, atoms_of(w.conditions)), -w.line))
+    theirs = atoms_of(best.conditions)
     if atoms and theirs and atoms.keys().isdisjoint(theirs):
         return None  # another rule that happens to write the same value
     tree = (causes.old, causes.new)[other].tree
@@ -198,7 +198,7 @@ def canonical(text: str) -> str:
     return _CALL.sub("", _RECEIVER.sub("", text))
 
 
-def _atoms(conditions: Iterable[str]) -> dict[str, str]:
+def atoms_of(conditions: Iterable[str]) -> dict[str, str]:
     """The parts of conditions that are joined by `and`: canonical form -> as written."""
     found: dict[str, str] = {}
     for condition in conditions:

@@ -31,7 +31,7 @@ def review_document(review: Review) -> Document:
         "new": _tree(review.new, review.names[1]),
         "summary": summary(review),
         "launches": [_launch(each, shown.get(each.launch.name, [])) for each in review.launches],
-        "entries": [_entry(entry) for entry in review.entries],
+        "entries": [entry_document(entry) for entry in review.entries],
         "flags": [_flag(flag) for flag in review.flags],
         "moved": review.moved,
         "notes": list(review.notes),
@@ -84,7 +84,8 @@ def _launch(each: Compared, entries: list[int]) -> Document:
     }
 
 
-def _entry(entry: Entry) -> Document:
+def entry_document(entry: Entry) -> Document:
+    """One entry."""
     change = entry.change
     return {
         "category": change.category,

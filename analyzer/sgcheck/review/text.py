@@ -38,7 +38,7 @@ def _category(page: Page, review: Review, category: Category, verbose: bool) -> 
     page.heading(TITLES[category])
     shown = entries if verbose else entries[:MAX_ENTRIES]
     for entry in shown:
-        _entry(page, entry, verbose)
+        write_entry(page, entry, verbose)
     if len(entries) > len(shown):
         _more(page, len(entries) - len(shown), "difference")
     for flag in flags if verbose else flags[:MAX_FLAGS]:
@@ -51,7 +51,8 @@ def _more(page: Page, number: int, noun: str) -> None:
     page.line(Span(f"… {count(number, 'more ' + noun)} (--verbose shows all)", _DIM), indent=2)
 
 
-def _entry(page: Page, entry: Entry, verbose: bool) -> None:
+def write_entry(page: Page, entry: Entry, verbose: bool) -> None:
+    """One entry: what changed, for which launches, by which lines."""
     change = entry.change
     style = _STYLES.get(change.category, ())
     page.paragraph(words.title(change), ("bold", *style), indent=2, hanging=2)

@@ -1,0 +1,67 @@
+"""The real resolutions as the judge: every real difference is told, and nothing else."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sgcheck.resolve.launch import Launch
+from sgcheck.review.compare import compare
+from sgcheck.review.model import ReviewLaunch
+from sgcheck.review.sides import Side, resolve_both
+from sgcheck.source import open_tree
+from sgcheck.world.model_facts import load_model
+from sgcheck.world.target import target_from_case
+
+FILE = Path(__file__).parents[2] / "fixtures" / "review" / "pairs.json.gz"
+PAIRS: list[dict[str, Any]] = json.loads(gzip.decompress(FILE.read_bytes()))
+OPEN = 2
+"""Launches of a pair of which sgcheck may say that it does not know how they end."""
+
+
+def launch_of(case: dict[str, Any]) -> ReviewLaunch:
+    folders = {path: replace(load_model(name), path=path) for path, name in case["models"].items()}
+    model = folders.pop(case["model"])
+    launch = Launch(tuple(case["argv"]), case["env"], target_from_case(case), model, folders)
+    return ReviewLaunch(case["id"], launch)
+
+
+@pytest.mark.oracle
+@pytest.mark.release
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: f"{pair['old']}-{pair['new']}")
+def test_every_real_difference_and_nothing_else(pair: dict[str, Any]) -> None:
+    sides = [Side(open_tree(pair[side])) for side in ("old", "new")]
+    launches = [launch_of(case) for case in pair["cases"]]
+    resolved = resolve_both(sides[0], sides[1], launches, jobs=1)
+    wrong: dict[str, Any] = {}
+    undecided = 0
+    for case, launch, both in zip(pair["cases"], launches, resolved, strict=True):
+        changes = compare(launch, *both).changes
+        if any(c.category == "undecided" for c in changes):
+            undecided += 1
+            continue
+        told = {
+            ("value" if c.category == "backend" else c.category, c.subject)
+            for c in changes
+            if c.category != "log"
+        }
+        real = {(category, subject) for category, subject in case["differs"]}
+        if told != real:
+            wrong[case["id"]] = {"missed": sorted(real - told), "extra": sorted(told - real)}
+    assert wrong == {}
+    assert undecided <= OPEN
+
+
+def test_the_sample_is_large_enough() -> None:
+    assert sum(len(pair["cases"]) for pair in PAIRS) >= 200
+    assert len(PAIRS) >= 4
+    assert sum(len(case["differs"]) for pair in PAIRS for case in pair["cases"]) > 1000
+    kinds = {
+        category for pair in PAIRS for case in pair["cases"] for category, _ in case["differs"]
+    }
+    assert kinds == {"breaks", "starts", "fails-differently", "value"}
