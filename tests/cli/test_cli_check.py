@@ -150,7 +150,7 @@ def test_one_failing_architecture_is_enough() -> None:
         (["--arch", "sm90", "batch"], "the command comes first: sgcheck batch --arch sm90"),
         (["--arch", "sm90", "word"], "unexpected extra argument (word)"),
         (["--arch", "sm90", "--env", "A"], "--env A: write it as NAME=VALUE"),
-        (["--arch", "sm90", "--gpu-count", "x"], "'x' is not a valid integer"),
+        (["--arch", "sm90", "--gpu-count", "x"], "--gpu-count x: give a number"),
         (["--arch", "sm999"], "sm999"),
         (["--sglang", "0.5.9"], "No machine to predict for"),
         (["--arch", "sm90", "--sglang", "9.9.9"], "there is no release 9.9.9"),

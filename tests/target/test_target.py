@@ -221,7 +221,8 @@ def test_spellings_are_unambiguous() -> None:
 def test_arch_list() -> None:
     assert parse_arch_list("sm90,SM_120, 9.0") == ("sm90", "sm120")
     assert parse_arch_list("all") == machines.all_architectures()
-    assert parse_arch_list("any")[0] == "sm75"
+    with pytest.raises(UsageError, match="stands alone"):
+        parse_arch_list("sm90,any")
     assert "sm70" not in parse_arch_list("all")
     assert parse_arch_list("gfx942,cpu,sm90") == ("gfx942", "cpu", "sm90")
     with pytest.raises(UsageError, match="empty place"):

@@ -124,7 +124,7 @@ def confirm(ctx: click.Context, /, **params: Any) -> int:
     """Run the command; the return value is the exit code."""
     kind = chosen_evidence(params)
     config = options.load_configuration(params)
-    choice = options.choose_launch(ctx, config)
+    choice = options.choose_launch(ctx, config, definite=True)
     if len(choice.targets) != 1:
         raise UsageError("confirm compares one launch on one machine: give one --arch")
     job = Job(params, choice)

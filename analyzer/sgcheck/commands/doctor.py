@@ -43,7 +43,7 @@ def doctor(ctx: click.Context, /, **params: Any) -> int:
     from sgcheck_rules.packages import installed_profile
 
     config = options.load_configuration(params)
-    choice = options.choose_launch(ctx, config)
+    choice = options.choose_launch(ctx, config, definite=True)
     if len(choice.targets) != 1:
         raise UsageError("doctor compares one machine: give one --arch")
     target = choice.targets[0]

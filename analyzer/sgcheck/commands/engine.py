@@ -93,7 +93,16 @@ def make_launches(choice: LaunchChoice, model: ModelFacts) -> list[Launch]:
         model = folders[path]
     files = named_files(choice.argv)
     return [
-        Launch(choice.argv, dict(choice.env), target, model, folders, files)
+        Launch(
+            choice.argv,
+            dict(choice.env),
+            target,
+            model,
+            folders,
+            files,
+            unknown_packages=choice.unknown_packages,
+            unknown_env=choice.unknown_env,
+        )
         for target in choice.targets
     ]
 

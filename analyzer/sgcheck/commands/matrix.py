@@ -183,7 +183,7 @@ def _base(ctx: click.Context, config: Configuration, axes: Sequence[Wanted]) -> 
     if any(axis.kind == "sglang" for axis in axes):
         first = next(axis.words[0] for axis in axes if axis.kind == "sglang")
         ctx.params["sglang"] = first
-    choice = options.choose_launch(ctx, config)
+    choice = options.choose_launch(ctx, config, definite=True)
     ctx.params.clear()
     ctx.params.update(kept)
     target = choice.targets[0]

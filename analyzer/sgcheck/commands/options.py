@@ -62,6 +62,8 @@ class LaunchChoice:
     env: Mapping[str, str]
     packages: Mapping[str, str | bool]
     argv: tuple[str, ...]
+    unknown_env: tuple[str, ...] = ()
+    unknown_packages: tuple[str, ...] = ()
 
 
 def stack(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -131,7 +133,7 @@ def launch_options() -> Callable[[Any], Any]:
             "--arch",
             metavar="ARCH",
             shell_complete=_complete_arch,
-            help="Architecture such as sm120; several with commas, or all.",
+            help="Architecture such as sm120; several with commas, all, or any: not known.",
         ),
         option(
             "Target",
@@ -140,9 +142,11 @@ def launch_options() -> Callable[[Any], Any]:
             shell_complete=_complete_gpu,
             help="GPU by name, such as rtx-pro-6000, b200, h200.",
         ),
-        option("Target", "--gpu-count", type=int, metavar="N", help="GPUs of the machine."),
+        option(
+            "Target", "--gpu-count", metavar="N", help="GPUs of the machine; ? where not known."
+        ),
         option("Target", "--gpu-memory", type=int, metavar="MIB", help="Memory of each GPU."),
-        option("Target", "--cuda", metavar="VERSION", help="CUDA version, such as 13.0."),
+        option("Target", "--cuda", metavar="VERSION", help="CUDA version, such as 13.0; or ?."),
     )
     launch = (
         option(
@@ -156,7 +160,7 @@ def launch_options() -> Callable[[Any], Any]:
             "--env",
             multiple=True,
             metavar="K=V",
-            help="Environment of the launch; repeatable.",
+            help="Environment of the launch; K=? where it is not known; repeatable.",
         ),
         option(
             "Launch",
@@ -173,6 +177,14 @@ def launch_options() -> Callable[[Any], Any]:
             multiple=True,
             metavar="PACKAGE",
             help="Take a package as absent; repeatable.",
+        ),
+        option(
+            "Launch",
+            "--package",
+            "packages",
+            multiple=True,
+            metavar="PACKAGE=?",
+            help="A package that may be there or not; repeatable.",
         ),
     )
     short = (
@@ -245,18 +257,42 @@ def choose_source(params: Mapping[str, Any], config: Configuration) -> SourceCho
     return SourceChoice(spec, python, bool(params.get("offline")))
 
 
-def choose_launch(ctx: click.Context, config: Configuration) -> LaunchChoice:
-    """What the options, the file and the flags after `--` say together."""
+def choose_launch(
+    ctx: click.Context, config: Configuration, *, definite: bool = False
+) -> LaunchChoice:
+    """What the options, the file and the flags after `--` say together.
+
+    `definite`: only the model may be unknown; anything else raises UsageError.
+    """
+    choice = _chosen(ctx, config)
+    if definite:
+        flags = any(word == "?" or word.endswith("=?") for word in choice.argv)
+        target = any(target.unknown for target in choice.targets)
+        if flags or target or choice.unknown_env or choice.unknown_packages:
+            name = ctx.command.name
+            raise UsageError(
+                f"{name} needs a launch that is known: give a value instead of ? or any"
+            )
+    return choice
+
+
+def _chosen(ctx: click.Context, config: Configuration) -> LaunchChoice:
     params = ctx.params
     env = dict(config.value("env") or {})
     env.update(parse_env(params["env"]))
+    unknown_env = tuple(name for name, value in env.items() if value == "?")
+    for name in unknown_env:
+        del env[name]
+    packages = parse_packages(params["with_packages"], params["without_packages"])
     return LaunchChoice(
         choose_source(params, config),
         choose_targets(params, config),
         params["model"] if params["model"] is not None else config.value("model"),
         env,
-        parse_packages(params["with_packages"], params["without_packages"]),
+        packages,
         (*short_form_flags(params), *strip_launcher(ctx.meta.get(FLAGS_KEY, []))),
+        unknown_env,
+        unknown_packages(params["packages"], packages),
     )
 
 
@@ -266,7 +302,8 @@ def choose_targets(params: Mapping[str, Any], config: Configuration) -> tuple[Ta
     A machine named on the command line (`--arch` or `--gpu`) replaces the one in the file as a
     whole: a GPU of the file must not contradict the architecture of the command line.
     """
-    from sgcheck.world.target import parse_arch_list, resolve_target
+    from sgcheck.world.open_target import is_open, open_target
+    from sgcheck.world.target import parse_arch_list
 
     arch, gpu, memory = params["arch"], params["gpu"], params["gpu_memory"]
     if arch is None and gpu is None:
@@ -276,8 +313,9 @@ def choose_targets(params: Mapping[str, Any], config: Configuration) -> tuple[Ta
         memory = memory if memory is not None else config.value("gpu-memory")
     count = params["gpu_count"] if params["gpu_count"] is not None else config.value("gpu-count")
     cuda = params["cuda"] if params["cuda"] is not None else config.value("cuda")
-    names: tuple[str | None, ...] = (None,) if arch is None else parse_arch_list(arch)
-    return tuple(resolve_target(name, gpu, count, memory, cuda) for name in names)
+    names: tuple[str | None, ...]
+    names = (arch,) if arch is None or is_open(arch) else parse_arch_list(arch)
+    return tuple(open_target(name, gpu, count, memory, cuda) for name in names)
 
 
 def parse_env(items: Iterable[str]) -> dict[str, str]:
@@ -307,6 +345,22 @@ def parse_packages(present: Iterable[str], absent: Iterable[str]) -> dict[str, s
             raise UsageError(f"--with and --without both name {item}: leave one of them out")
         packages[item] = False
     return packages
+
+
+def unknown_packages(items: Iterable[str], known: Mapping[str, str | bool]) -> tuple[str, ...]:
+    """Packages of `--package NAME=?`. Raises UsageError for one that is known as well."""
+    names: list[str] = []
+    for item in items:
+        name, equals, value = item.partition("=")
+        if not _PACKAGE.match(name) or (equals and value != "?"):
+            raise UsageError(
+                f"--package {item}: write NAME=? for a package that may be there or not;"
+                " --with and --without say which it is"
+            )
+        if name in known:
+            raise UsageError(f"--package {name}=? contradicts --with or --without: leave one out")
+        names.append(name)
+    return tuple(dict.fromkeys(names))
 
 
 def short_form_flags(params: Mapping[str, Any]) -> list[str]:
@@ -339,7 +393,9 @@ def _complete_arch(_ctx: click.Context, _param: click.Parameter, incomplete: str
     from sgcheck_rules.machines import architectures
 
     done, comma, word = incomplete.rpartition(",")
-    return [done + comma + name for name in (*architectures(), "all") if name.startswith(word)]
+    return [
+        done + comma + name for name in (*architectures(), "all", "any") if name.startswith(word)
+    ]
 
 
 def _complete_gpu(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:

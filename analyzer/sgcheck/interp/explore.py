@@ -9,16 +9,17 @@ condition. Ends that cannot be joined are an ordinary decision of the caller.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from sgcheck.interp import declarations, merge
-from sgcheck.interp.journal import Entry, Journal
+from sgcheck.interp.journal import Entry, Journal, instance_dict
 from sgcheck.interp.runtime import RUNTIME as R
 from sgcheck.interp.symbolic import SymbolicOperations
 from sgcheck.resolve.resolution import Reason
-from sgcheck.values.condition import FALSE, TRUE, Condition
+from sgcheck.values.condition import FALSE, TRUE, Condition, Space
 from sgcheck.values.signals import EngineSignal, Escape, LimitReached
 
 MAX_ENDS = 400
@@ -63,10 +64,24 @@ class Loss:
 
 
 class Explorer(SymbolicOperations):
-    """Operations on unknowns that branch. `losses` are the paths that ended early."""
+    """Operations on unknowns that branch. `losses` are the paths that ended early.
 
-    def __init__(self, describe: Callable[[BaseException], Any]) -> None:
-        super().__init__()
+    Only paths on which `given` holds are explored.
+    """
+
+    def __init__(
+        self,
+        describe: Callable[[BaseException], Any],
+        space: Space | None = None,
+        given: Condition = TRUE,
+    ) -> None:
+        super().__init__(space)
+        self.given = given
+        self.splits: list[list[Condition]] = []
+        """Questions that no path can decide by itself (of a module's body): their answers divide
+        the launch before anything runs."""
+        self.explores_bodies = False
+        """Whether what module bodies call may depend on an unknown (see `module_body`)."""
         self.frame: Frame | None = None
         self.losses: list[Loss] = []
         self.describe = describe
@@ -99,6 +114,7 @@ class Explorer(SymbolicOperations):
     def _branch(self, options: list[Condition]) -> int:
         frame = self.frame
         if frame is None:
+            self.splits.append(options)
             raise Escape(Reason("depends"))
         position = len(frame.taken)
         index = frame.prefix[position] if position < len(frame.prefix) else 0
@@ -152,8 +168,9 @@ class Explorer(SymbolicOperations):
             return self.region(lambda *a, **k: cls(*a, **k), args, kwargs)  # noqa: PLW0108 (no class)
         obj = cls.__new__(cls)
         R.fresh.append(obj)
-        if hasattr(obj, "__dict__"):
-            R.fresh.append(obj.__dict__)
+        names = instance_dict(obj)
+        if names is not None:
+            R.fresh.append(names)
         self.region(cls.__init__, (obj, *args), kwargs)
         return obj
 
@@ -246,6 +263,38 @@ class Explorer(SymbolicOperations):
 
         self.region(both, (), {})
 
+    @contextmanager
+    def module_body(self) -> Iterator[Any]:
+        """The body of a module: what its calls find out holds for all paths, not for this one.
+
+        Only what a call decides is explored. A body that itself branches, or a call in it that fails
+        on some paths only, is more than a module that all paths share can hold: an escape.
+        """
+        if not self.explores_bodies:
+            yield None
+            return
+        outer, path, known = self.frame, self.path, len(self.losses)
+        self.frame, self.path = None, self.given
+        try:
+            yield self.region
+        except (PathOver, Escape) as signal:
+            raise Escape(self._of_import(known, signal.reason)) from signal
+        finally:
+            self.frame, self.path = outer, path
+        if len(self.losses) > known:
+            lost = self.space.any_of(loss.condition for loss in self.losses[known:])
+            rest = self.space.both(self.given, self.space.negate(lost))
+            if rest is not FALSE and lost is not FALSE:
+                self.splits.append([lost, rest])
+            raise Escape(self._of_import(known, Reason("depends")))
+
+    def _of_import(self, known: int, reason: Reason) -> Reason:
+        """Why an import could not be explored; what was lost in it is lost with it."""
+        lost = self.losses[known:]
+        del self.losses[known:]
+        info = next((x.info for x in lost if isinstance(x.info, Reason)), None)
+        return info or reason
+
     # -- paths that end ----------------------------------------------------------------
 
     def _loss(self, condition: Condition, error: BaseException) -> None:
@@ -296,7 +345,7 @@ class Explorer(SymbolicOperations):
         R.fresh = []
         while prefix is not None:
             mark = journal.mark()
-            self.path = TRUE
+            self.path = self.given
             self.frame = frame = Frame(prefix)
             R.tries = []
             try:
@@ -367,7 +416,7 @@ class Explorer(SymbolicOperations):
         """Everything that was not explored is unknown for that reason."""
         R.region = None
         seen = self.space.any_of([c for c, _ in results] + [x.condition for x in self.losses])
-        rest = self.space.negate(seen)
+        rest = self.space.both(self.given, self.space.negate(seen))
         if rest is not FALSE:
             self.losses.append(Loss(rest, signal, signal.reason, self.describe(signal)))
 

@@ -161,7 +161,9 @@ def formatted(*parts: Any) -> Any:
         if type(value) is str and conversion == -1 and spec == "":
             out.append(value)
             continue
-        unknown = find_unknown(value)
+        # The text of an exception is that of what it was raised with.
+        held = list(value.args) if isinstance(value, BaseException) else value
+        unknown = find_unknown(held)
         if unknown is not None or isinstance(spec, Unknown):
             return ASK[-1].binary("f-string", list(parts), unknown if unknown is not None else spec)
         if conversion == 114:

@@ -44,7 +44,8 @@ Entry = tuple[int, Any, Any, Any]
 _object_getattribute = object.__getattribute__
 
 
-def _instance_dict(obj: Any) -> dict[str, Any] | None:
+def instance_dict(obj: Any) -> dict[str, Any] | None:
+    """An object's own dictionary, without asking the object."""
     try:
         found = _object_getattribute(obj, "__dict__")
     except AttributeError:
@@ -73,7 +74,7 @@ class Journal:
         if isinstance(obj, type):
             self.entries.append((TYPE, obj, name, obj.__dict__.get(name, MISSING)))
             return
-        space = _instance_dict(obj)
+        space = instance_dict(obj)
         if space is not None and (name in space or not _is_slot(obj, name)):
             self.entries.append((SPACE, space, name, space.get(name, MISSING)))
             return

@@ -24,6 +24,7 @@ from sgcheck.syntax.cache import CodeCache
 from sgcheck.syntax.names import guard, is_reserved
 from sgcheck.syntax.translate import TranslationRefused, translate
 from sgcheck.values.signals import Escape
+from sgcheck.values.unknown import ASK
 from sgcheck.world.stdlib.environment import Environ
 
 SITE = "/usr/local/lib/python3.12/dist-packages"
@@ -231,8 +232,14 @@ class Loader:
         written = dict(self.environ.imported) if self.environ is not None else {}
         shown_before = len(self.loaded)
         try:
-            with self.environ.module_body() if self.environ is not None else nullcontext():
+            with (
+                ASK[-1].module_body() as R.region,
+                self.environ.module_body() if self.environ is not None else nullcontext(),
+            ):
+                if R.region is not None:
+                    R.journal = Journal()
                 exec(code, space)
+            R.region = R.journal = None
             self.world.adapt(name, space)
         except BaseException:
             self.modules.pop(name, None)

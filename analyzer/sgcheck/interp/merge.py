@@ -262,7 +262,9 @@ def _join_content(
         out = {}
         for key in keys:
             found = [v.get(key, MISSING) for v in values]
-            out[key] = explorer.choice(list(zip(simple, found, strict=True)))
+            made = explorer.choice(list(zip(simple, found, strict=True)))
+            if made is not MISSING:
+                out[key] = made
         return out
     if isinstance(obj, list):
         if len({len(v) for v in values}) != 1:
@@ -293,12 +295,13 @@ def join_values(explorer: Explorer, conditions: list[Condition], values: list[An
         keys: dict[Any, None] = {}
         for value in values:
             keys.update(dict.fromkeys(value))
-        return {
+        made = {
             k: explorer.choice(
                 [(c, v.get(k, MISSING)) for c, v in zip(conditions, values, strict=True)]
             )
             for k in keys
         }
+        return {k: v for k, v in made.items() if v is not MISSING}
     if len(conditions) > 48 and not all(is_scalar(v) or isinstance(v, Unknown) for v in values):
         return NOT_JOINED
     return explorer.choice(list(zip(conditions, values, strict=True)))

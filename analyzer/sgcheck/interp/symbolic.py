@@ -82,9 +82,8 @@ class SymbolicOperations(Questions):
     def _text(self, op: str, left: Any, right: Any) -> Any:
         if op == "f-string":
             parts = [p if isinstance(p, str) else self.show(p[0]) for p in left]
-            unknown = next(
-                u for p in left if not isinstance(p, str) and (u := find_unknown(p[0])) is not None
-            )
+            held = (find_unknown(p[0]) for p in left if not isinstance(p, str))
+            unknown = next((u for u in held if u is not None), right)
             return Unknown(blame(unknown), "".join(parts))
         return Unknown(blame(right), f"{left} {self.show(right)}")
 

@@ -14,6 +14,7 @@ from sgcheck.interp.symbolic_values import (
     blame,
     is_open_number,
     is_scalar,
+    possible,
     unanswerable,
 )
 from sgcheck.resolve.resolution import Reason
@@ -138,9 +139,10 @@ class Cases(Operations):
         if len(numbers) < 2 or not any(isinstance(v, Unknown) for _, v in numbers):
             return cases
         reason = next(blame(v) for _, v in numbers if isinstance(v, Unknown))
+        of = "inputs" if reason.code == "input-unknown" else "model"
         key = tuple(sorted((self._number(c), self.show(v)) for c, v in numbers))
         label = (
-            f"number {self._numbers.setdefault(key, len(self._numbers) + 1)} derived from the model"
+            f"number {self._numbers.setdefault(key, len(self._numbers) + 1)} derived from the {of}"
         )
         kept = [(c, v) for c, v in cases if not is_open_number(v)]
         return [*kept, (self.space.any_of(c for c, _ in numbers), Unknown(reason, label))]
@@ -169,4 +171,5 @@ class Cases(Operations):
         """Truth of a fact: false for None, False, 0 and the empty string."""
         if value.variable.domain is not None:
             return self.space.among(value.variable, [v for v in value.variable.domain if v])
-        return self.space.negate(self.space.among(value.variable, [None, False, 0, ""]))
+        falsy = possible(value, [None, False, 0, ""])
+        return self.space.negate(self.space.among(value.variable, falsy))

@@ -9,7 +9,7 @@ from typing import Any
 from sgcheck.interp import typed
 from sgcheck.interp.journal import MISSING
 from sgcheck.interp.symbolic_cases import Cases
-from sgcheck.interp.symbolic_values import alike, is_scalar, unanswerable
+from sgcheck.interp.symbolic_values import alike, is_scalar, possible, unanswerable
 from sgcheck.resolve.resolution import Reason
 from sgcheck.values.condition import FALSE, TRUE, Condition
 from sgcheck.values.signals import EngineSignal, Escape
@@ -72,7 +72,7 @@ class Questions(Cases):
             return FALSE
         if isinstance(left, Symbol):
             if is_scalar(right):
-                return space.among(left.variable, [right])
+                return space.among(left.variable, possible(left, [right]))
             if self.excludes(left, right):
                 return FALSE
             return self.flag(f"{left.label} == {self.show(right)}", left.reason)
@@ -144,7 +144,7 @@ class Questions(Cases):
         ):
             items = list(right)
             if isinstance(left, Symbol) and all(is_scalar(i) for i in items):
-                return space.among(left.variable, items)
+                return space.among(left.variable, possible(left, items))
             return space.any_of(self.equal(left, item) for item in items)
         if isinstance(left, Unknown) and isinstance(right, str):
             return self._predicate(left, f"in {right!r}", lambda text: text in right)
@@ -171,7 +171,7 @@ class Questions(Cases):
         if present is not None:
             return present
         if isinstance(key, Symbol) and all(is_scalar(k) for k in keys):
-            return self.space.among(key.variable, keys)
+            return self.space.among(key.variable, possible(key, keys))
         return self.space.any_of(self.equal(key, k) for k in keys)
 
     def _predicate(self, value: Unknown, text: str, predicate: Callable[[Any], bool]) -> Condition:

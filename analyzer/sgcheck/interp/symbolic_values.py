@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable
 from typing import Any
 
 from sgcheck.resolve.resolution import Reason
@@ -62,9 +63,19 @@ def _alike_unknown(left: Any, right: Any) -> bool:
     return type(left) in (Unknown, Drawn) and left.label == right.label
 
 
+def possible(symbol: Symbol, values: Iterable[Any]) -> list[Any]:
+    """Those of the values that an input can have by its type; all of them for other facts."""
+    if symbol.variable.kind != "input" or not symbol.types:
+        return list(values)
+    numbers = bool({int, float} & set(symbol.types))
+    types = (*symbol.types, int, float) if numbers else symbol.types
+    return [value for value in values if isinstance(value, types)]
+
+
 def unanswerable(reason: Reason) -> Reason | None:
     """Reasons of facts that a user can give are none: the condition itself says what is asked."""
-    return None if reason.code.startswith("model-unknown") or reason is BRANCHES_REASON else reason
+    answerable = reason.code.startswith(("model-unknown", "input-unknown"))
+    return None if answerable or reason is BRANCHES_REASON else reason
 
 
 def blame(value: Unknown) -> Reason:

@@ -163,7 +163,7 @@ class AnswerWriter:
 
 def is_forced(answer: FieldAnswer) -> bool:
     """True when the user set the field and some path ends with another value."""
-    if not answer.user_set or answer.status == "unknown":
+    if not answer.user_set or answer.status == "unknown" or answer.user_value == "?":
         return False
     if answer.status == "decided":
         return not same_value(answer.value, answer.user_value)

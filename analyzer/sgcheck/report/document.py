@@ -92,6 +92,7 @@ def check_document(
                 "count": target.gpu.count,
             },
             "cuda": target.cuda,
+            **({"unknown": list(target.unknown)} if target.unknown else {}),
         },
         "model": {"source": model.source, "architecture": model.architecture, "name": model.name},
         "argv": list(resolution.argv),

@@ -99,12 +99,22 @@ def target_text(target: Target) -> str:
     gpu = target.gpu
     parts = []
     if gpu.name:
-        each = " each" if gpu.count > 1 else ""
+        each = " each" if gpu.count != 1 else ""
         memory = f" ({gpu.memory_mib / 1024:.1f} GiB{each})" if gpu.memory_mib else ""
-        parts.append(f"{gpu.count} × {clean(gpu.name)}{memory}")
-    if target.cuda:
+        number = "any number of" if "count" in target.unknown else f"{gpu.count} ×"
+        parts.append(f"{number} {clean(gpu.name)}{memory}")
+    if target.unknown and not gpu.name:
+        parts.append("each with its usual GPU" if "arch" in target.unknown else "any GPU")
+    if "cuda" in target.unknown:
+        parts.append("any CUDA version")
+    elif target.cuda:
         parts.append(f"CUDA {clean(target.cuda)}")
     return ", ".join(parts) or "machine not modelled"
+
+
+def arch_text(target: Target) -> str:
+    """`sm120`, or that it may be any."""
+    return "any architecture" if "arch" in target.unknown else clean(target.arch)
 
 
 def model_text(resolution: Resolution) -> str:
@@ -140,7 +150,7 @@ def error_lines(writer: AnswerWriter, error: LaunchError, indent: int) -> None:
 
 
 def _verdict(page: Page, resolution: Resolution) -> None:
-    release, arch = f"SGLang {clean(resolution.sglang.version)}", clean(resolution.target.arch)
+    release, arch = f"SGLang {clean(resolution.sglang.version)}", arch_text(resolution.target)
     sign, sentence = verdict_spans(resolution.outcome, release, arch)
     page.line(sign, " ", Span(sentence, ("bold",)))
     page.paragraph(target_text(resolution.target), DIM, indent=2)

@@ -8,7 +8,7 @@ from typing import Any
 from sgcheck.report.answers import DIM, OPEN, VALUE
 from sgcheck.report.layout import Page, Span
 from sgcheck.report.terminal import Terminal
-from sgcheck.report.text import error_summary, verdict_spans
+from sgcheck.report.text import arch_text, error_summary, verdict_spans
 from sgcheck.report.wording import clean, condition_text, place, reason_text, value_text, when_text
 from sgcheck.resolve.resolution import Because, FieldAnswer
 from sgcheck.resolve.why import Site, WhyReport
@@ -32,7 +32,7 @@ def render_why(report: WhyReport, terminal: Terminal, verbose: bool = False) -> 
     resolution, field = report.resolution, report.field
     page = Page(terminal)
     answer = resolution.fields.get(field)
-    arch, version = clean(resolution.target.arch), clean(resolution.sglang.version)
+    arch, version = arch_text(resolution.target), clean(resolution.sglang.version)
     if answer is None:
         sign, sentence = verdict_spans(resolution.outcome, f"SGLang {version}", arch)
         page.line(sign, " ", Span(f"{sentence}: {field} has no value", ("bold",)))

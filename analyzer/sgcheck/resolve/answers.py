@@ -12,6 +12,7 @@ from sgcheck.interp.journal import MISSING
 from sgcheck.resolve import effective, wording
 from sgcheck.resolve.expand import Expanded, expand
 from sgcheck.resolve.explored import Explored
+from sgcheck.resolve.membership import CaseTable, FieldCases
 from sgcheck.resolve.places import Place, field_places, option_place
 from sgcheck.resolve.plain import plain
 from sgcheck.resolve.resolution import (
@@ -28,7 +29,7 @@ from sgcheck.resolve.resolution import (
 )
 from sgcheck.resolve.run import Failure
 from sgcheck.resolve.trace import Event, Trace
-from sgcheck.values.condition import FALSE, TRUE, Condition, Space
+from sgcheck.values.condition import FALSE, TRUE, Condition, Space, ValueSet, Variable
 from sgcheck.values.symbols import Choice
 from sgcheck.values.unknown import Unknown
 from sgcheck.world.stdlib.argparse_ import ArgumentParser, ParserLeft, ParserRefused
@@ -66,6 +67,25 @@ def resolution(
         builder.log(),
         builder.environment(env_before),
     )
+
+
+def case_table(
+    predictor: Predictor,
+    launch: Launch,
+    argv: list[str],
+    explored: Explored,
+    space: Space,
+    machine: Machine,
+    trace: Trace | None,
+    env_before: Mapping[str, str],
+) -> CaseTable:
+    """The same report with conditions instead of their words."""
+    builder = Answers(predictor, space, trace, machine, explored)
+    fields = {}
+    for name in builder.names():
+        answer = expand(space, builder.value(name), builder.started)
+        fields[name] = FieldCases(answer.cases, answer.reason)
+    return CaseTable(space, explored.given, builder.started, builder.outcomes(), fields)
 
 
 class Answers:
@@ -107,7 +127,23 @@ class Answers:
         return self.conditions_of(file).at(line)
 
     def words(self, condition: Condition) -> str:
-        return wording.text(self.space.assume(condition, self.started))
+        return self._text(condition, self.started)
+
+    def _text(self, condition: Condition, given: Condition) -> str:
+        """Words for a condition where `given` holds; values that cannot be there are not named."""
+
+        def possible(variable: Variable, values: ValueSet) -> ValueSet:
+            if variable.kind != "input" or variable.domain is None:
+                return values
+            known = (v for v in variable.domain if v in values)
+            kept = [
+                v
+                for v in known
+                if self.space.both(given, self.space.among(variable, [v])) is not FALSE
+            ]
+            return ValueSet(frozenset(kept)) if kept else values
+
+        return wording.text(self.space.assume(condition, given), possible)
 
     def _joined(self, lists: Sequence[Sequence[Any]]) -> list[Any]:
         """Entries of several ends, each once, with the condition under which it happened."""
@@ -137,9 +173,14 @@ class Answers:
             return None
         return "" if both is self.started else self.words(condition)
 
+    def _of_all(self, condition: Condition) -> str:
+        """Words for a condition among all paths."""
+        return self._text(condition, self.explored.given)
+
     # -- outcome -----------------------------------------------------------------------
 
-    def outcome(self) -> Outcome:
+    def _failing(self) -> list[tuple[Condition, OutcomeCase]]:
+        """Every way not to start, with its condition."""
         grouped: dict[Any, tuple[Condition, OutcomeCase]] = {}
         for loss in self.explored.losses:
             case = self._loss(loss)
@@ -156,7 +197,15 @@ class Answers:
                 loss.condition if known is None else self.space.either(known[0], loss.condition)
             )
             grouped[key] = (condition, case)
-        losses = list(grouped.values())
+        return list(grouped.values())
+
+    def outcomes(self) -> tuple[tuple[Condition, OutcomeCase], ...]:
+        """Every way to end, with its condition."""
+        started = [(self.started, OutcomeCase("", "ok"))] if self.explored.ends else []
+        return (*started, *self._failing())
+
+    def outcome(self) -> Outcome:
+        losses = self._failing()
         if not losses:
             return (
                 Outcome("ok")
@@ -171,9 +220,9 @@ class Answers:
             return Outcome("unknown", reason=losses[0][1].reason)
         cases = []
         if self.explored.ends:
-            cases.append(OutcomeCase(wording.text(self.started), "ok"))
+            cases.append(OutcomeCase(self._of_all(self.started), "ok"))
         for condition, case in losses:
-            cases.append(dataclasses.replace(case, condition=wording.text(condition)))
+            cases.append(dataclasses.replace(case, condition=self._of_all(condition)))
         return Outcome("conditional", cases=tuple(cases))
 
     def _loss(self, loss: Loss) -> OutcomeCase | None:
@@ -204,10 +253,14 @@ class Answers:
     # -- fields ------------------------------------------------------------------------
 
     def fields(self) -> dict[str, FieldAnswer]:
+        return {name: self.field(name) for name in self.names()}
+
+    def names(self) -> list[str]:
+        """The fields of the record."""
         names: dict[str, None] = {}
         for _, snapshot in self.explored.ends:
             names.update(dict.fromkeys(snapshot.values))
-        return {name: self.field(name) for name in names}
+        return list(names)
 
     def value(self, name: str) -> Any:
         ends = self.explored.ends
@@ -221,6 +274,8 @@ class Answers:
         user_set = name in self.user_set
         initial = self.trace.initial.get(name, default) if self.trace is not None else default
         user_value = plain(initial) if user_set and initial is not _MISSING else None
+        if user_set and isinstance(initial, Unknown):
+            user_value = "?"
         answer = expand(self.space, self.value(name), self.started)
         because = self.because(name, user_set, None if initial is _MISSING else plain(initial))
         because = self.fallen_back(name, because, answer)
@@ -353,7 +408,9 @@ class Answers:
         for name in names:
             old = before.get(name)
             by_import = imported.get(name, MISSING)
-            cases = tuple((c, _decided(s.environment.get(name), old, by_import)) for c, s in ends)
+            cases = tuple(
+                (c, left_behind(s.environment.get(name), old, by_import)) for c, s in ends
+            )
             value = cases[0][1] if len(cases) == 1 else Choice(cases)
             if not isinstance(value, Unknown) and value == old:
                 continue
@@ -363,10 +420,10 @@ class Answers:
         return out
 
 
-def _decided(value: Any, before: Any, by_import: Any) -> Any:
+def left_behind(value: Any, before: Any, by_import: Any) -> Any:
     """A variable as the launch left it; where only an import wrote it, as it was before."""
     if isinstance(value, Choice):
-        return Choice(tuple((c, _decided(v, before, by_import)) for c, v in value.cases))
+        return Choice(tuple((c, left_behind(v, before, by_import)) for c, v in value.cases))
     if value is MISSING:
         value = None
     same = not isinstance(value, Unknown) and by_import is not MISSING and value == by_import

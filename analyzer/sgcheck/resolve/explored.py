@@ -9,12 +9,14 @@ from typing import Any
 from sgcheck.interp.builtins import tree_frame
 from sgcheck.interp.explore import Explorer, Loss
 from sgcheck.interp.faults import fault_of
+from sgcheck.resolve.copies import copied
 from sgcheck.resolve.initialise import ALGORITHM, Role, Selected, select
 from sgcheck.resolve.resolution import Reason
 from sgcheck.resolve.run import Failure, failure_of, read_fields, with_place
 from sgcheck.resolve.trace import Event, Trace
-from sgcheck.values.condition import Condition
+from sgcheck.values.condition import TRUE, Condition
 from sgcheck.values.signals import EngineSignal
+from sgcheck.values.unknown import Unknown
 from sgcheck.world.stdlib.argparse_ import ArgumentParser, Given, ParserLeft, ParserRefused
 from sgcheck.world.stdlib.logging_ import Record
 from sgcheck.world.world import World
@@ -45,6 +47,17 @@ class Explored:
     losses: list[Loss]
     stopped: Snapshot | None = None
     imported: Mapping[str, Any] = field(default_factory=dict)
+    given: Condition = TRUE
+    """What holds on all paths: the rest cannot be."""
+
+    def undecided(self) -> Reason | None:
+        """Why nothing can be said at all; None where something is known."""
+        if self.ends or any(isinstance(loss.info, Failure) for loss in self.losses):
+            return None
+        infos = (
+            loss.info if isinstance(loss.info, Reason) else loss.reason for loss in self.losses
+        )
+        return next(iter(infos), None) or Reason("no-path")
 
 
 def describe(error: BaseException) -> Any:
@@ -89,11 +102,14 @@ def explore(
 
     def launch() -> Snapshot:
         record = explorer.region(module.prepare_server_args, (argv,), {})
+        if isinstance(record, Unknown):
+            # Paths that parted before the record was made have one each.
+            record = explorer.pick(record)
         if hasattr(record, "resolve_once"):
             explorer.region(record.resolve_once, (), {})
         values = explorer.region(read_fields, (record,), {})
         snapshot = Snapshot(
-            dict(values),
+            {name: copied(value) for name, value in values.items()},
             list(trace.events) if trace is not None else [],
             list(world.log.records),
             dict(world.environ.content),
@@ -106,4 +122,4 @@ def explore(
         return snapshot
 
     ends = explorer.run(launch)
-    return Explored(ends, explorer.losses, imported=world.environ.imported)
+    return Explored(ends, explorer.losses, imported=world.environ.imported, given=explorer.given)

@@ -26,6 +26,26 @@ class Launch:
     """Further model folders that the arguments name (a draft model, say), by the text in `argv`."""
     files: Mapping[str, bytes] = field(default_factory=dict)
     """Other files that the arguments name (`--config FILE`), by the text in `argv`."""
+    packages: Mapping[str, bool] = field(default_factory=dict)
+    """Packages that this launch has or lacks, beside what its predictor assumes."""
+    unknown_packages: tuple[str, ...] = ()
+    """Packages of which it is not known whether they are there."""
+    unknown_env: tuple[str, ...] = ()
+    """Environment variables of which it is not known whether they are set, and to what."""
+
+    @property
+    def open_flags(self) -> bool:
+        """Whether `?` stands for the value of a flag."""
+        return any(
+            word == "?" or (word.startswith("-") and word.endswith("=?")) for word in self.argv
+        )
+
+    @property
+    def has_unknowns(self) -> bool:
+        """Whether something is not known beside the model."""
+        return bool(
+            self.target.unknown or self.unknown_packages or self.unknown_env or self.open_flags
+        )
 
 
 def named_folders(argv: Sequence[str], root: Path | None = None) -> dict[str, ModelFacts]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sgcheck.interp.interpreter import Interpreter
@@ -10,6 +10,7 @@ from sgcheck.resolve.parser_memo import ParserMemo
 from sgcheck.resolve.resolution import Reason
 from sgcheck.syntax.cache import CodeCache
 from sgcheck.values.signals import Escape
+from sgcheck.world import unknown_inputs
 from sgcheck.world.facade import Facade
 from sgcheck.world.target import TargetSpec
 from sgcheck.world.world import Packages, World
@@ -57,9 +58,14 @@ class Machine:
         self.interpreter.loader.environ = self.world.environ
         self.parser = ParserMemo(self.world, self.interpreter.loader.modules)
 
-    def fits(self, env: Mapping[str, str | None]) -> bool:
+    def fits(self, env: Mapping[str, str | None], unknown_env: Sequence[str] = ()) -> bool:
         """Whether module bodies would have read the same under another launch's environment."""
-        return self.world.environ.fits(launch_environment(env))
+        return self.world.environ.fits(launch_environment(env), unknown_env)
+
+    def forget_environment(self, names: Sequence[str]) -> None:
+        """Let environment variables be unknown to the module bodies that run from here on."""
+        for name in names:
+            self.world.environ.content[name] = unknown_inputs.environment(name)
 
     def env_for(self, launch: Any) -> dict[str, str]:
         """The environment at the start of a launch."""

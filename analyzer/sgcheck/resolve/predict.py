@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sgcheck.errors import NothingToAnalyse
 from sgcheck.interp.explore import Explorer, Loss
 from sgcheck.interp.opaque import OpaqueOperations
-from sgcheck.resolve import answers
+from sgcheck.resolve import answers, situations
 from sgcheck.resolve.explored import Explored, Snapshot, describe, explore
 from sgcheck.resolve.initialise import ALGORITHM, once, select
 from sgcheck.resolve.launch import Launch
@@ -31,7 +31,7 @@ from sgcheck.resolve.trace import Trace
 from sgcheck.source.tree import SERVER_ARGS, Tree
 from sgcheck.syntax.cache import CodeCache
 from sgcheck.syntax.conditions import Conditions
-from sgcheck.values.condition import TRUE, Space
+from sgcheck.values.condition import TRUE, Condition, Space
 from sgcheck.values.signals import EngineSignal
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ __all__ = ["Launch", "Predictor"]
 MODEL_FLAGS = ("--model-path", "--model")
 STAND_IN_MODEL = "/models/model"
 """The path that SGLang is given when the launch names no model."""
+
+Report = Callable[..., Any]
 
 KEPT_MACHINES = 3
 SECONDS = 60.0
@@ -115,12 +117,12 @@ class Predictor:
         Without `explore` a launch is run once: what would have to be decided on a model of which
         nothing is known is answered with unknown, in the time of a known one.
         """
-        if not launch.target.modelled:
-            return self._unmodelled(launch)
         if self._sides:
             return self._agreed(launch, trace, explore)
         try:
-            result = self._check(launch, trace, explore)
+            result: Resolution = self.report(
+                launch, answers.resolution, trace=trace, explore=explore
+            )
         except KeyboardInterrupt:
             raise
         except BaseException as error:
@@ -142,23 +144,60 @@ class Predictor:
         results = [side.check(launch, trace=trace, explore=explore) for side in self._sides]
         return stand_ins.agreed(results, why)
 
-    def _check(self, launch: Launch, trace: bool, explore: bool) -> Resolution:
-        argv = launch_argv(launch)
-        unknown = unknown_models(launch, argv)
-        result = None
-        if not unknown or not explore:
-            result = self._known(launch, argv, trace, unknown)
-            reason = result.outcome.reason
-            if reason is not None and not _may_branch(reason):
-                return result
-        if result is None or (explore and result.outcome.status == "unknown"):
-            result = self._explored(launch, argv, trace, unknown)
-        return result
+    def report(
+        self, launch: Launch, report: Report, *, trace: bool = False, explore: bool = True
+    ) -> Any:
+        """What `report` makes of all paths of a launch (see `answers.resolution`).
 
-    def _entry(self, machine: Machine) -> Any:
+        A `Resolution` comes back, whatever `report` makes, where nothing at all can be said.
+        """
+        if not launch.target.modelled:
+            return self._unmodelled(launch)
+        if self._sides:
+            return self._sides[-1].report(launch, report, trace=trace, explore=explore)
+        argv = launch_argv(launch)
+        if situations.are_several(launch):
+            return situations.resolution(self, launch, argv, trace, explore, report)
+        return self.run(launch, argv, trace, explore, report=report)
+
+    def run(
+        self,
+        launch: Launch,
+        argv: list[str],
+        trace: bool,
+        explore: bool,
+        *,
+        report: Report = answers.resolution,
+        space: Space | None = None,
+        given: Condition = TRUE,
+    ) -> Any:
+        """One situation of a launch: what `report` makes of it (see `answers.resolution`).
+
+        Where `given` holds, with conditions of `space`. A `Resolution` comes back, whatever `report`
+        makes, where the tree cannot be entered at all.
+        """
+        unknown = unknown_models(launch, argv)
+        if not unknown or not explore:
+            undecided = Reason("")
+
+            def settled(_: Any, launch: Any, argv: Any, explored: Explored, *rest: Any) -> Any:
+                nonlocal undecided
+                undecided = explored.undecided() or Reason("")
+                return report(self, launch, argv, explored, *rest)
+
+            result = self._known(launch, argv, trace, unknown, report=settled)
+            if isinstance(result, Resolution):
+                undecided = result.outcome.reason or undecided
+            if not explore or not undecided.code or not _may_branch(undecided):
+                return result
+        return self._explored(launch, argv, trace, unknown, report=report, space=space, given=given)
+
+    def _entry(self, machine: Machine, launch: Launch, explorer: Explorer | None = None) -> Any:
         """The module of `ServerArgs`, or the reason (or error) why it cannot be had."""
-        with machine.interpreter.running(OpaqueOperations(), **self._limits):
+        with machine.interpreter.running(explorer or OpaqueOperations(), **self._limits):
             try:
+                if machine.fields is None:
+                    machine.forget_environment(launch.unknown_env)
                 module = machine.interpreter.module(SERVER_ARGS_MODULE)
                 if machine.fields is None:
                     machine.record = module.ServerArgs
@@ -186,8 +225,10 @@ class Predictor:
         """Run a launch once more with a tracer on its lines; returns what `watcher` made."""
         if self._sides:
             return self._sides[-1].watched(launch, watcher)
+        if launch.has_unknowns:
+            return None
         machine = self._machine(launch)
-        module = self._entry(machine)
+        module = self._entry(machine, launch)
         if isinstance(module, Reason):
             return None
         recorder = Trace(frozenset(machine.fields or {}))
@@ -217,7 +258,7 @@ class Predictor:
         answer. Objects of the tree must not leave `question`.
         """
         machine = self._machine(launch)
-        module = self._entry(machine)
+        module = self._entry(machine, launch)
         if isinstance(module, Reason):
             return module
         with (
@@ -240,13 +281,14 @@ class Predictor:
         unknown: dict[str, str],
         *,
         alone: bool = False,
-    ) -> Resolution:
+        report: Report = answers.resolution,
+    ) -> Any:
         """The fast way: run once; nothing may have to be decided.
 
-        `alone`: with modules that have served no other launch.
+        `alone`: with modules that have served no other launch. `report` is given what came of it.
         """
         machine = self._machine(launch, alone=alone)
-        module = self._entry(machine)
+        module = self._entry(machine, launch)
         if isinstance(module, Reason):
             return self._nothing(launch, module)
         world = machine.world
@@ -284,11 +326,9 @@ class Predictor:
                 loss = Loss(TRUE, run.error, run.reason, run.failure or run.reason)
                 explored = Explored([], [loss], kept)
             explored.imported = world.environ.imported
-            result = answers.resolution(
-                self, launch, argv, explored, Space(), machine, recorder, before
-            )
+            result = report(self, launch, argv, explored, Space(), machine, recorder, before)
         if outdated and not alone:
-            return self._known(launch, argv, trace, unknown, alone=True)
+            return self._known(launch, argv, trace, unknown, alone=True, report=report)
         return result
 
     def _explored(
@@ -299,16 +339,21 @@ class Predictor:
         unknown: dict[str, str],
         *,
         alone: bool = False,
-    ) -> Resolution:
-        """Every path of a launch in which something is not known."""
-        machine = self._machine(launch, branching=True, alone=alone)
-        module = self._entry(machine)
+        report: Report = answers.resolution,
+        space: Space | None = None,
+        given: Condition = TRUE,
+    ) -> Any:
+        """Every path of a launch in which something is not known, where `given` holds."""
+        explorer = Explorer(describe, space, given)
+        explorer.explores_bodies = bool(launch.unknown_env)
+        bodies = explorer.explores_bodies
+        machine = self._machine(launch, branching=True, alone=alone or bodies)
+        module = self._entry(machine, launch, explorer if bodies else None)
         if isinstance(module, Reason):
             return self._nothing(launch, module)
         world = machine.world
         fields = machine.fields or {}
         recorder = Trace(frozenset(fields)) if trace else None
-        explorer = Explorer(describe)
         with (
             machine.interpreter.running(explorer, **self._limits),
             machine.interpreter.session(),
@@ -319,14 +364,18 @@ class Predictor:
             try:
                 load = machine.interpreter.module
                 explored = explore(explorer, module, argv, recorder, world, load)
+                if explorer.splits:
+                    raise situations.Divided(explorer.splits[0])
                 outdated = world.environ.outdated()
-                result = answers.resolution(
+                result = report(
                     self, launch, argv, explored, explorer.space, machine, recorder, before
                 )
             finally:
                 world.forget_models({}, ())
-        if outdated and not alone:
-            return self._explored(launch, argv, trace, unknown, alone=True)
+        if outdated and not alone and not bodies:
+            return self._explored(
+                launch, argv, trace, unknown, alone=True, report=report, space=space, given=given
+            )
         return result
 
     def _settle(self) -> None:
@@ -335,17 +384,24 @@ class Predictor:
         self.branching_code.save()
 
     def _machine(self, launch: Launch, *, branching: bool = False, alone: bool = False) -> Machine:
-        key = (launch.target, branching)
+        key = (launch.target, branching, tuple(sorted(launch.packages.items())))
         for index, (known, machine) in enumerate(self._machines):
-            if known == key and not alone and machine.fits(launch.env):
+            if known == key and not alone and machine.fits(launch.env, launch.unknown_env):
                 self._machines.append(self._machines.pop(index))
                 return machine
-        pins = {name: self._profile.version(name) or "" for name in ("torch", "transformers")}
+        # What is not there need not be taken away: the launch says only that it is absent.
+        changes = {
+            name: present
+            for name, present in launch.packages.items()
+            if present or self._profile.has_dist(name) is not False
+        }
+        profile = _changed(self._profile, changes)
+        pins = {name: profile.version(name) or "" for name in ("torch", "transformers")}
         code = self.branching_code if branching else self.code
         machine = Machine(
             code,
             launch.target,
-            self._profile.for_cuda(launch.target.cuda),
+            profile.for_cuda(launch.target.cuda),
             launch.env,
             pins,
             stand_in=self._stand_in,
@@ -395,7 +451,10 @@ def _may_branch(reason: Reason) -> bool:
 def _profile(tree: Tree, changes: Mapping[str, str | bool]) -> Any:
     from sgcheck_rules.packages import installed_profile
 
-    profile = installed_profile(tree.metadata() or "", tree.version)
+    return _changed(installed_profile(tree.metadata() or "", tree.version), changes)
+
+
+def _changed(profile: Any, changes: Mapping[str, str | bool]) -> Any:
     for name, value in changes.items():
         if value is False:
             profile = profile.without_package(name)

@@ -135,11 +135,12 @@ class Gpu:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The machine predicted for."""
+    """The machine predicted for. `unknown` names what is not known of it: `arch`, `count`, `cuda`."""
 
     arch: str
     gpu: Gpu
     cuda: str
+    unknown: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

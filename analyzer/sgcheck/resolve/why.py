@@ -141,7 +141,7 @@ def why(predictor: Predictor, launch: Launch, name: str) -> WhyReport:
         for guard in rule.guards:
             lines.setdefault(guard.line, []).extend(r.name for r in guard.reads if r.name in known)
     watch = None
-    if wanted and launch.model.known:
+    if wanted and launch.model.known and not launch.has_unknowns:
         watch = predictor.watched(launch, lambda trace: _Watch(wanted, trace))
     sites = tuple(_site(predictor, rule, because, watch) for rule in rules)
     return WhyReport(resolution, name, sites, problems)

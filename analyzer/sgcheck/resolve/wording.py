@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 from typing import Any
 
 from sgcheck.values.condition import FALSE, TRUE, Condition, ValueSet, Variable, paths
@@ -44,14 +45,20 @@ def clause(variable: Variable, values: ValueSet) -> str:
     return f"{name} is {listed[0]}" if len(listed) == 1 else f"{name} is one of {', '.join(listed)}"
 
 
-def text(condition: Condition) -> str:
-    """A condition as a sentence without its "if"; empty for one that always holds."""
+def text(
+    condition: Condition,
+    possible: Callable[[Variable, ValueSet], ValueSet] = lambda _, values: values,
+) -> str:
+    """A condition as a sentence without its "if"; empty for one that always holds.
+
+    `possible` takes values away that need not be named, since they cannot be there.
+    """
     if condition is TRUE:
         return ""
     if condition is FALSE:
         return "never"
     ways = list(paths(condition, _MAX_PATHS + 1))
-    shown = [" and ".join(clause(v, s) for v, s in way) for way in ways[:_MAX_PATHS]]
+    shown = [" and ".join(clause(v, possible(v, s)) for v, s in way) for way in ways[:_MAX_PATHS]]
     if len(ways) > _MAX_PATHS:
         shown.append("… (further cases)")
     if len(shown) == 1:

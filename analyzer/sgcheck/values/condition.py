@@ -149,6 +149,10 @@ class Space:
             node = self._nodes[key] = Condition(variable, tuple(ordered))
         return node
 
+    def start_counting(self) -> None:
+        """Let `MAX_OPERATIONS` count afresh: a part of its own begins."""
+        self._memo.clear()
+
     # -- algebra -------------------------------------------------------------------
 
     def both(self, left: Condition, right: Condition) -> Condition:

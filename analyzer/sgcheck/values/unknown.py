@@ -8,6 +8,8 @@ interpreter runs, the operators below hand the question to the engine that is in
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from sgcheck.resolve.resolution import Reason
@@ -16,6 +18,11 @@ from sgcheck.values.signals import Escape
 
 class Operations:
     """How unknowns behave. The base refuses everything; the engine installs its own."""
+
+    @contextmanager
+    def module_body(self) -> Iterator[Any]:
+        """The body of a module runs: it holds on every path. Gives what explores its calls, or None."""
+        yield None
 
     def truth(self, value: Unknown) -> bool:
         raise Escape(value.reason)

@@ -110,6 +110,12 @@ class UnmodelledMeta(ABCMeta):
             return not_modelled(f"{cls.__module__}.{cls.__name__}()")
         return super().__call__(*args, **kwargs)
 
+    def register(cls, *args: Any, **kwargs: Any) -> Any:
+        # Its own method of that name hides that of every abstract class.
+        if cls.__dict__.get("_unmodelled"):
+            return not_modelled(f"{cls.__module__}.{cls.__name__}.register()")
+        return super().register(*args, **kwargs)
+
     def __getattr__(cls, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)

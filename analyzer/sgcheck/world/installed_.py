@@ -7,6 +7,7 @@ from typing import Any
 
 from sgcheck.world.facade import Facade, ForeignObject, not_modelled
 from sgcheck.world.target import TargetSpec
+from sgcheck.world.unknown_inputs import gpu_count
 
 _SCALAR_TYPES = (
     "int4", "uint4", "int8", "uint8", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu",
@@ -41,7 +42,7 @@ def _pynvml(target: TargetSpec) -> Facade:
             "NVMLError": NVMLError,
             "nvmlInit": lambda: None,
             "nvmlShutdown": lambda: None,
-            "nvmlDeviceGetCount": lambda: target.count,
+            "nvmlDeviceGetCount": lambda: gpu_count(target),
             "nvmlDeviceGetHandleByIndex": handle,
             "nvmlDeviceGetCudaComputeCapability": capability,
         },

@@ -47,6 +47,9 @@ class TargetSpec:
     platform is not CUDA (`modelled` is False then: every answer is unknown(target-not-modelled)).
     `memory_mib` is MiB per GPU, `shared_memory` the opt-in bytes per block, `cudnn` the number
     that `torch.backends.cudnn.version()` returns. `notes` are sentences for the user.
+    `unknown` names what is not known of it (`arch`, `cuda`, `count`); `machines` then are all the
+    machines that it may be (empty where only the count is unknown), and a field on which they
+    differ is None.
     """
 
     arch: str
@@ -63,6 +66,8 @@ class TargetSpec:
     cudnn: int | None = None
     origins: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
+    unknown: frozenset[str] = frozenset()
+    machines: tuple[TargetSpec, ...] = ()
 
     def origin(self, field: str) -> str | None:
         """Where a field's value came from: `option --gpu`, `default for sm120`, …"""
@@ -101,7 +106,7 @@ class TargetSpec:
     def to_target(self) -> Target:
         """The part that is reported with every answer; a value that is not known is empty or 0."""
         gpu = Gpu(self.gpu_name or "", self.memory_mib or 0, self.count or 0)
-        return Target(self.arch, gpu, self.cuda or "")
+        return Target(self.arch, gpu, self.cuda or "", tuple(sorted(self.unknown)))
 
 
 @overload
@@ -221,7 +226,9 @@ def target_from_case(case: Mapping[str, object]) -> TargetSpec:
 
 
 def parse_arch_list(text: str) -> tuple[str, ...]:
-    """`sm90,sm120` -> canonical names without repeats; `all` and `any` -> every current one.
+    """`sm90,sm120` -> canonical names without repeats; `all` -> every current one.
+
+    `any` (one answer for an architecture that is not known) is no part of a list.
 
     Families stand for one architecture only where they have one (`hopper`); names of platforms
     that are not modelled (`gfx942`, `cpu`) stay in the list.
@@ -231,7 +238,12 @@ def parse_arch_list(text: str) -> tuple[str, ...]:
         word = part.strip()
         if not word:
             raise UsageError(f"`{text}` has an empty place: write --arch sm90,sm120.")
-        if word.lower() in ("all", "any"):
+        if word.lower() in ("any", "?"):
+            raise UsageError(
+                f"`{text}`: {word} stands for an architecture that is not known, so it stands alone;"
+                " `all` gives one answer for each."
+            )
+        if word.lower() == "all":
             names.extend(machines.all_architectures())
             continue
         other = machines.other_platforms().get(machines.squeeze(word))

@@ -7,6 +7,7 @@ from typing import Any
 
 from sgcheck.world.facade import Facade, ForeignObject, UnmodelledMeta, not_modelled
 from sgcheck.world.target import TargetSpec
+from sgcheck.world.unknown_inputs import gpu_count
 
 _DTYPES = {
     "float32": (True, 4), "float64": (True, 8), "float16": (True, 2), "bfloat16": (True, 2),
@@ -219,7 +220,7 @@ def _cuda(target: TargetSpec) -> dict[str, Any]:
     )
     return {
         "is_available": lambda: True,
-        "device_count": lambda: target.count,
+        "device_count": lambda: gpu_count(target),
         "is_initialized": lambda: state.initialized,
         "init": touch(lambda: None),
         "current_device": touch(lambda: 0),
@@ -345,7 +346,7 @@ def build(target: TargetSpec, version: str) -> dict[str, Facade]:
         "fx": Facade("torch.fx", {}), "utils": Facade("torch.utils", {}), "autograd": Facade("torch.autograd", {"Function": _placeholder("Function")}),
         "get_default_dtype": lambda: DTYPES["float32"], "set_num_threads": lambda n: None,
         "is_tensor": lambda value: False,
-        "accelerator": Facade("torch.accelerator", {"is_available": lambda: True, "device_count": lambda: target.count,
+        "accelerator": Facade("torch.accelerator", {"is_available": lambda: True, "device_count": lambda: gpu_count(target),
                                                    "current_accelerator": lambda *a, **k: device("cuda"), "current_device_index": lambda *a: 0}),
         "get_device_module": lambda *a: cuda,
     }  # fmt: skip

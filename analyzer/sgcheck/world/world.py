@@ -9,7 +9,8 @@ from typing import Any, Protocol
 
 from sgcheck.resolve.resolution import Reason
 from sgcheck.values.signals import Escape
-from sgcheck.world import function_models, installed_, packages_, torch_
+from sgcheck.values.unknown import ASK, Unknown
+from sgcheck.world import function_models, installed_, packages_, torch_, unknown_inputs
 from sgcheck.world.facade import Facade, LazyFacade
 from sgcheck.world.files import Files
 from sgcheck.world.stdlib import (
@@ -106,6 +107,8 @@ class World:
         ):
             journal.container(container)
         self.environ.enter(env)
+        for name in launch.unknown_env:
+            self.environ.content[name] = unknown_inputs.environment(name)
         self.argv[1:] = argv
         self.log.records.clear()
         if launch.model.path is not None:
@@ -199,7 +202,7 @@ class World:
             raise LookupError(dist)
         raise Escape(Reason(f"package-version-not-known({dist})"))
 
-    def _run_command(self, words: list[str]) -> tuple[int, str]:
+    def _run_command(self, words: list[str]) -> tuple[int, Any]:
         """`nvidia-smi` answers memory and capability; other programs are not there."""
         if not words or words[0].rsplit("/", 1)[-1] != "nvidia-smi":
             raise FileNotFoundError(2, "No such file or directory", words[0] if words else "")
@@ -213,9 +216,15 @@ class World:
         }
         for key, value in answers.items():
             if f"--query-gpu={key} " in text + " ":
-                return 0, f"{value}\n" * (target.count or 0)
+                return 0, self._per_gpu(f"{value}\n".__mul__)
         if "-L" in words or "--list-gpus" in words:
-            return 0, "".join(
-                f"GPU {i}: {target.gpu_name} (UUID: GPU-0)\n" for i in range(target.count or 0)
-            )
+            line = f"GPU {{}}: {target.gpu_name} (UUID: GPU-0)\n"
+            return 0, self._per_gpu(lambda count: "".join(map(line.format, range(count))))
         return 1, ""
+
+    def _per_gpu(self, text: Callable[[int], str]) -> Any:
+        """What a program prints for each GPU, also where their number is not known."""
+        count = unknown_inputs.gpu_count(self.target)
+        if isinstance(count, Unknown):
+            return ASK[-1].apply(text, (count,), {})
+        return text(count or 0)

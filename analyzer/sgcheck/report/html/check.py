@@ -11,7 +11,7 @@ from sgcheck.graph.data import RuleGraph
 from sgcheck.report.answers import is_forced
 from sgcheck.report.document import Selection, is_changed
 from sgcheck.report.html.graph import resource, template
-from sgcheck.report.text import error_text, model_text, target_text, verdict_spans
+from sgcheck.report.text import arch_text, error_text, model_text, target_text, verdict_spans
 from sgcheck.report.why import KINDS
 from sgcheck.report.wording import (
     argv_text,
@@ -66,7 +66,7 @@ def render_check_html(
 
 def _page(resolution: Resolution, selection: Selection, graph: RuleGraph | None) -> dict[str, Any]:
     outcome, argv = resolution.outcome, resolution.argv
-    release, arch = f"SGLang {clean(resolution.sglang.version)}", clean(resolution.target.arch)
+    release, arch = f"SGLang {clean(resolution.sglang.version)}", arch_text(resolution.target)
     sign, verdict = verdict_spans(outcome, release, arch)
     colours: Mapping[str, Colour] = {}
     still: Collection[str] = ()

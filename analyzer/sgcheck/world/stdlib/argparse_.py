@@ -8,8 +8,14 @@ from types import CodeType, FrameType
 from typing import Any, NoReturn
 
 from sgcheck.interp.access import MARK
-from sgcheck.values.signals import EngineSignal, Refused
+from sgcheck.resolve.resolution import Reason
+from sgcheck.values.signals import EngineSignal, Escape, Refused
+from sgcheck.values.unknown import ASK
 from sgcheck.world.facade import Facade
+from sgcheck.world.unknown_inputs import INPUT, flag_value, switch
+
+PATH_ENDS = ("model-path", "--model", "draft-model")
+"""Flags that name a model: `?` there is the path of a model that is not known."""
 
 _NEAR = 6
 """Frames of guards that may lie between a statement of the tree and the object it changes."""
@@ -112,17 +118,6 @@ class ArgumentParser(argparse.ArgumentParser):
     given: Given = Given()
     """Of the current launch; each launch begins with a new one."""
 
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        given = ArgumentParser.given
-        given.parsed, given.read = False, None
-        try:
-            return super().parse_known_args(args, Namespace() if namespace is None else namespace)
-        finally:
-            given.acting = None
-            given.parsed = True
-            for action in self._actions:
-                given.spelled.setdefault(action.dest, list(action.option_strings))
-
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
         # A default may be converted after the last option was taken: nobody acts then.
         ArgumentParser.given.acting = None
@@ -134,6 +129,65 @@ class ArgumentParser(argparse.ArgumentParser):
         value = super()._get_values(action, arg_strings)
         given.acting = action.dest
         return value
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As in argparse; `?` behind a flag (or `--flag=?`) stands for a value that is not known."""
+        words, open_actions = self._without_open(args)
+        given = ArgumentParser.given
+        given.parsed, given.read = False, None
+        try:
+            found, rest = super().parse_known_args(
+                words, Namespace() if namespace is None else namespace
+            )
+            for action in open_actions:
+                given.words.append((action.dest, ["?"]))
+                given.acting = action.dest
+                setattr(found, action.dest, _open_value(action, self))
+            return found, rest
+        finally:
+            given.acting = None
+            given.parsed = True
+            for action in self._actions:
+                given.spelled.setdefault(action.dest, list(action.option_strings))
+
+    def _without_open(self, args: Any) -> tuple[Any, list[argparse.Action]]:
+        if not isinstance(args, list | tuple):
+            return args, []
+        words: list[Any] = []
+        open_actions: list[argparse.Action] = []
+        rest = list(args)
+        while rest:
+            word = rest.pop(0)
+            flag, equals, value = word.partition("=") if isinstance(word, str) else (word, "", "")
+            is_open = value == "?" if equals else rest[:1] == ["?"]
+            action = self._action_of(flag) if is_open else None
+            if action is None or flag.endswith(PATH_ENDS):
+                words.append(word)
+                continue
+            if not equals:
+                rest.pop(0)
+            if action not in open_actions:
+                open_actions.append(action)
+        for action in open_actions:
+            if any(
+                self._action_of(w.partition("=")[0]) is action for w in words if isinstance(w, str)
+            ):
+                raise Refused(f"{action.option_strings[0]} both given and not known")
+        return words, open_actions
+
+    def _action_of(self, flag: Any) -> argparse.Action | None:
+        """The option that a word names, by its whole name or by the beginning of one only."""
+        if not isinstance(flag, str) or not flag.startswith("--"):
+            return None
+        exact: argparse.Action | None = self._option_string_actions.get(flag)
+        if exact is not None or not self.allow_abbrev:
+            return exact
+        found = {
+            id(action): action
+            for name, action in self._option_string_actions.items()
+            if name.startswith(flag)
+        }
+        return next(iter(found.values())) if len(found) == 1 else None
 
     def _print_message(self, message: str, file: Any = None) -> None:
         return None
@@ -155,6 +209,27 @@ class ArgumentParser(argparse.ArgumentParser):
         ):
             raise Refused("an argument file")
         return arg_strings
+
+
+_TYPES: dict[Any, tuple[type, ...]] = {None: (str,), str: (str,), int: (int,), float: (float,)}
+
+
+def _open_value(action: argparse.Action, parser: argparse.ArgumentParser) -> Any:
+    """Every value that an option may have, whether it is given or left out."""
+    if getattr(ASK[-1], "space", None) is None:
+        raise Escape(INPUT)
+    flag = action.option_strings[0]
+    default = parser.get_default(action.dest)
+    if isinstance(action, argparse._StoreConstAction):
+        return switch(flag, action.const, default)
+    if isinstance(action, argparse.BooleanOptionalAction):
+        return flag_value(flag, default, (True, False), ())
+    if type(action) is not argparse._StoreAction:
+        raise Escape(Reason(f"not-modelled(? for {flag})"))
+    if action.nargs not in (None, "?", 1):
+        return flag_value(flag, default, None, (list,))
+    choices = None if action.choices is None else list(action.choices)
+    return flag_value(flag, default, choices, _TYPES.get(action.type, ()))
 
 
 def build() -> Facade:

@@ -6,7 +6,7 @@ read and write (`Imported`, which belongs to the machine) and what a launch itse
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Collection, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,6 +18,12 @@ from sgcheck.values.unknown import ASK, Unknown
 _MISSING = object()
 REMOVED = None
 """Stands for a variable that an import removed."""
+
+
+class MaybeUnset(Unknown):
+    """A variable that may be unset, where nothing can be decided."""
+
+    __slots__ = ()
 
 
 class Environ(MutableMapping[str, str]):
@@ -96,9 +102,14 @@ class Environ(MutableMapping[str, str]):
             else:
                 self.content[name] = value
 
-    def fits(self, env: Mapping[str, str]) -> bool:
-        """Whether module bodies would have read the same in another launch's environment."""
+    def fits(self, env: Mapping[str, str], unknown: Collection[str] = ()) -> bool:
+        """Whether module bodies would have read the same in another launch's environment.
+
+        What they read must not be among the variables that are `unknown` there.
+        """
         found = {**self.late_reads, **self.reads}
+        if not found.keys().isdisjoint(unknown):
+            return False
         if self.mixed or any(isinstance(value, Unknown) for value in found.values()):
             return False
         return all(env.get(name) == value for name, value in found.items())
@@ -140,6 +151,8 @@ class Environ(MutableMapping[str, str]):
         value = self._look(key)
         if value is _MISSING:
             raise KeyError(key)
+        if isinstance(value, MaybeUnset):
+            raise Escape(value.reason)
         if isinstance(value, Choice):
             # Set on some paths only.
             return ASK[-1].present(self.content, key, value)
@@ -160,6 +173,8 @@ class Environ(MutableMapping[str, str]):
         if isinstance(value, Choice):
             there = ASK[-1].binary("in", key, {key: value})
             return bool(ASK[-1].truth(there) if isinstance(there, Unknown) else there)
+        if isinstance(value, MaybeUnset):
+            raise Escape(value.reason)
         return value is not _MISSING
 
     def _about_to_write(self, key: str, value: Any) -> None:
@@ -178,7 +193,9 @@ class Environ(MutableMapping[str, str]):
         self.content[key] = value
 
     def __delitem__(self, key: str) -> None:
-        if key not in self.content:
+        known = self.content.get(key, _MISSING)
+        is_there = key in self if isinstance(known, Choice | MaybeUnset) else known is not _MISSING
+        if not is_there:
             raise KeyError(key)
         self._about_to_write(key, REMOVED)
         if R.journal is not None:
@@ -187,15 +204,20 @@ class Environ(MutableMapping[str, str]):
 
     def __iter__(self) -> Iterator[str]:
         self.listed += 1
-        return iter(list(self.content))
+        # What may be unset is there on some paths only: whoever walks over all must know which.
+        return iter(
+            [
+                k
+                for k, v in self.content.items()
+                if not isinstance(v, Choice | MaybeUnset) or k in self
+            ]
+        )
 
     def __len__(self) -> int:
-        self.listed += 1
-        return len(self.content)
+        return len(list(iter(self)))
 
     def copy(self) -> dict[str, Any]:
-        self.listed += 1
-        return dict(self.content)
+        return {name: self[name] for name in self}
 
     def __repr__(self) -> str:
         self.listed += 1

@@ -10,7 +10,7 @@ from typing import Any
 from sgcheck.interp import guards
 from sgcheck.resolve.resolution import Reason
 from sgcheck.values.signals import Escape, Refused
-from sgcheck.values.unknown import Unknown
+from sgcheck.values.unknown import ASK, Unknown
 from sgcheck.world.facade import Facade, nondeterministic, not_modelled
 from sgcheck.world.files import CWD, HOME, Files
 from sgcheck.world.stdlib.environment import Environ
@@ -136,7 +136,7 @@ def build_sys(loaded: dict[str, Any], argv: list[str], stop: Callable[[Any], Any
     )
 
 
-def build_subprocess(run_command: Callable[[list[str]], tuple[int, str]]) -> Facade:
+def build_subprocess(run_command: Callable[[list[str]], tuple[int, Any]]) -> Facade:
     """`subprocess` whose only programs are those that the world plays."""
 
     class CompletedProcess:
@@ -187,7 +187,10 @@ def build_subprocess(run_command: Callable[[list[str]], tuple[int, str]]) -> Fac
             words = ["sh", "-c", args]
         code, output = run_command(words)
         as_text = bool(text or universal_newlines or encoding)
-        out: Any = output if as_text else output.encode()
+        out: Any = output
+        if not as_text:
+            unknown = isinstance(output, Unknown)
+            out = ASK[-1].method(output, "encode", (), {}) if unknown else output.encode()
         if check and code:
             raise CalledProcessError(code, args, out)
         return CompletedProcess(args, code, out, "" if as_text else b"")
