@@ -390,3 +390,122 @@ def test_an_open_machine_needs_no_model() -> None:
     table = case_table(tree, Launch((), {}, open_target("any", None), UNKNOWN_MODEL))
     check_partitions(table)
     assert len(table.fields["answer"].cases) == len({a[:-1] for a in ARCHES})
+
+
+OVERLAY = """
+    def declared(backend):
+        found = {}
+        for fields in ([{"level": 5}] if backend == "broken" else []):
+            found.update(fields)
+        return found
+
+    def named(level="none"):
+        return level
+
+    def overlaid(fields, backend):
+        found = {}
+        if backend != "broken":
+            found.update(fields)
+        return "level" in found, found.get("level"), len(found)
+
+    def filled(backend):
+        found = []
+        for value in ([1, 2] if backend == "triton" else [3]):
+            found.append(value)
+        return found
+    """
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "declared(self.backend).get('level', 'none')",
+        "'level' in declared(self.backend)",
+        "len(declared(self.backend))",
+        "list(declared(self.backend))",
+        "bool(declared(self.backend))",
+        "not declared(self.backend)",
+        "sorted(declared(self.backend).items())",
+        "filled(self.backend)",
+        "len(filled(self.backend))",
+        "sum(filled(self.backend))",
+        "dict(declared(self.backend), other=1).get('level')",
+        "named(**declared(self.backend))",
+        "overlaid(declared(self.backend), self.backend)",
+        "sorted(k for k in declared(self.backend))",
+        "declared(self.backend).pop('level', 'none')",
+        "declared(self.backend).setdefault('level', 'none')",
+        "sorted(declared(self.backend).keys())",
+        "max(declared(self.backend), default='none')",
+        "dict(declared(self.backend))",
+        "declared(self.backend).copy().get('level')",
+    ],
+)
+def test_containers_that_each_path_fills_for_itself(expression: str) -> None:
+    tree = predictor(f"self.answer = {expression}", OVERLAY)
+    values = ["auto", "triton", "cutlass", "broken"]
+    agree(tree, launch("--backend", "?"), [launch("--backend", value) for value in values])
+
+
+def test_a_list_that_is_changed_after_it_was_stored() -> None:
+    tree = predictor(
+        """
+        if self.backend == "broken":
+            self.answer = []
+            self.answer.append(1)
+        else:
+            self.answer = [0]
+        self.answer.append(2)
+        """
+    )
+    values = ["auto", "broken"]
+    agree(tree, launch("--backend", "?"), [launch("--backend", value) for value in values])
+
+
+def test_declarations_over_what_was_given() -> None:
+    tree = predictor(
+        """
+        run(self, renames)
+        run(self, levels)
+        self.answer = View(self).level, View(self).backend
+        """,
+        """
+        class View:
+            __slots__ = ("_args", "_overlay")
+
+            def __init__(self, args):
+                overlay = {}
+                for _source, fields in getattr(args, "_stash", None) or ():
+                    overlay.update(fields)
+                object.__setattr__(self, "_args", args)
+                object.__setattr__(self, "_overlay", overlay or {})
+
+            def __getattr__(self, name):
+                overlay = object.__getattribute__(self, "_overlay")
+                if name in overlay:
+                    return overlay[name]
+                return getattr(object.__getattribute__(self, "_args"), name)
+
+        def run(args, function):
+            fields = function(View(args))
+            if fields:
+                stash = getattr(args, "_stash", None)
+                if stash is None:
+                    stash = []
+                    args._stash = stash
+                stash.append((function.__qualname__, dict(fields)))
+
+        def renames(view):
+            return {"backend": "cutlass"} if view.backend == "broken" else {}
+
+        def levels(view):
+            level = view.level
+            if view.backend == "cutlass" and level not in (2, 3):
+                level = 64
+            if view.backend == "triton" and level not in (2, 4):
+                level = 32
+            return {"level": level} if level != view.level else {}
+        """,
+    )
+    values = ["auto", "triton", "cutlass", "broken"]
+    agree(tree, launch("--backend", "?"), [launch("--backend", value) for value in values])

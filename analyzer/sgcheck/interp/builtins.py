@@ -167,7 +167,7 @@ def _issubclass(obj: Any, cls: Any) -> Any:
 def _len(obj: Any) -> Any:
     if issubclass(type(obj), Unknown):
         return ASK[-1].apply(len, (obj,), {})
-    return len(obj)
+    return len(guards.iterated(obj))
 
 
 def _lift(native: Callable[..., Any]) -> Callable[..., Any]:

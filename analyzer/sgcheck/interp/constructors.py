@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sgcheck.interp.natives import MAX_BITS, MAX_SIZE, METHODS, bounded
+from sgcheck.interp.runtime import RUNTIME
 from sgcheck.values.signals import Escape, LimitReached, Refused
 from sgcheck.values.unknown import ASK, PlainObject, Unknown, find_unknown
 
@@ -31,7 +32,10 @@ _CONTAINED = frozenset({list, tuple, dict, set, frozenset, str, bytes, range, de
 
 
 def limited(value: Any) -> Any:
-    """An iterable whose elements are counted as they come, unless it is a container of bounded size."""
+    """An iterable whose value are counted as they come, unless it is a container of bounded size."""
+    if type(value) is dict and RUNTIME.region is not None:
+        # Which keys are there has to be known before they are walked over.
+        ASK[-1].settle(value)
     kind = type(value)
     if kind in _CONTAINED or hasattr(kind, "__len__") or not hasattr(kind, "__iter__"):
         return value
@@ -48,6 +52,10 @@ def _lifted(kind: type) -> Callable[..., Any]:
     collecting = kind in _COLLECTING
 
     def run(*args: Any, **kwargs: Any) -> Any:
+        if kind is bool and args and type(args[0]) is dict and RUNTIME.region is not None:
+            # A dictionary whose keys may be absent may be empty.
+            truth = ASK[-1].dict_truth(args[0])
+            return ASK[-1].apply(bool, (truth,), {}) if isinstance(truth, Unknown) else bool(truth)
         for value in args:
             if issubclass(type(value), Unknown):
                 return ASK[-1].apply(kind, (*args,), kwargs)

@@ -9,18 +9,20 @@ condition. Ends that cannot be joined are an ordinary decision of the caller.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from sgcheck.interp import declarations, merge
-from sgcheck.interp.journal import Entry, Journal, instance_dict
+from sgcheck.interp.journal import MISSING, Entry, Journal, instance_dict
 from sgcheck.interp.runtime import RUNTIME as R
 from sgcheck.interp.symbolic import SymbolicOperations
 from sgcheck.resolve.resolution import Reason
 from sgcheck.values.condition import FALSE, TRUE, Condition, Space
 from sgcheck.values.signals import EngineSignal, Escape, LimitReached
+from sgcheck.values.symbols import Choice
 
 MAX_ENDS = 400
 """Ends of one region; what lies beyond is unknown(limit)."""
@@ -128,6 +130,8 @@ class Explorer(SymbolicOperations):
         self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         """Call a function of the tree and explore what it has to decide."""
+        if kwargs:
+            kwargs = self._certain(func, kwargs)
         if type(func) is type or isinstance(func, type):
             return self._construct(func, args, kwargs)
         journal = R.journal
@@ -155,6 +159,31 @@ class Explorer(SymbolicOperations):
         return self._explore(
             func, args, kwargs, (frame, value, error), (journal, mark, entry, outer, depth, born)
         )
+
+    def _certain(self, func: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Keywords that are given on some paths only (from `**fields`): decide where it matters.
+
+        What a function only collects in its own `**fields` may stay open.
+        """
+        maybe = {
+            name: value
+            for name, value in kwargs.items()
+            if type(value) is Choice and any(case is MISSING for _, case in value.cases)
+        }
+        code = getattr(func, "__code__", None)
+        if maybe and code is not None and code.co_flags & inspect.CO_VARKEYWORDS:
+            named = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+            maybe = {name: value for name, value in maybe.items() if name in named}
+        if not maybe:
+            return kwargs
+        given = dict(maybe)
+        self.settle(given)
+        rest = {name: value for name, value in kwargs.items() if name not in maybe}
+        return {
+            name: given.get(name, rest.get(name))
+            for name in kwargs
+            if name in given or name in rest
+        }
 
     def _construct(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """`cls(...)` with the object made first, so that all runs initialise the same one."""

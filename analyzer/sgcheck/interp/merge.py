@@ -19,7 +19,9 @@ from sgcheck.interp.journal import (
     cell_content,
     content,
 )
+from sgcheck.interp.runtime import RUNTIME as R
 from sgcheck.values.condition import Condition
+from sgcheck.values.symbols import Choice
 from sgcheck.values.unknown import Unknown
 
 if TYPE_CHECKING:
@@ -143,7 +145,8 @@ def _join_all(
     conditions = [e.condition for e in ends]
     whole = explorer.space.any_of(conditions)
     simple = [explorer.space.assume(c, whole) for c in conditions]
-    value = join_values(explorer, simple, [e.value for e in ends])
+    ended = [_Ended(e) for e in ends]
+    value = join_values(explorer, simple, [e.of(e.end.value) for e in ended])
     if value is NOT_JOINED:
         return None
     places: dict[Place, Any] = {}
@@ -172,10 +175,10 @@ def _join_all(
             changes.append((kind, obj, key, owner.finals[place][1]))
             continue
         values = []
-        for end in ends:
+        for end, as_ended in zip(ends, ended, strict=True):
             found = end.finals.get(place)
             if found is not None:
-                values.append(found[1])
+                values.append(as_ended.of(found[1]) if kind != COPY else found[1])
             elif kind == COPY:
                 values.append(_patched(base, end, ident))
             else:
@@ -185,6 +188,61 @@ def _join_all(
             return None
         changes.append((kind, obj, key, made))
     return value, changes
+
+
+class _Ended:
+    """What containers that one end made held when it ended; by now they are empty again.
+
+    Two ends that fill lists of their own have made different lists, whatever these hold now.
+    """
+
+    __slots__ = ("_changed", "_made", "end")
+
+    def __init__(self, end: End) -> None:
+        self.end = end
+        self._made: dict[int, Any] = {}
+        self._changed = {
+            ident for kind, ident, _ in end.finals if kind in (COPY, ITEM) and ident in end.fresh
+        }
+
+    def of(self, value: Any, depth: int = 6) -> Any:
+        """The value with the content of the end; the same object where nothing in it changed."""
+        kind = type(value)
+        if not self._changed or depth == 0:
+            return value
+        if kind is Choice:
+            cases = tuple((c, self.of(case, depth - 1)) for c, case in value.cases)
+            if all(a is b for (_, a), (_, b) in zip(cases, value.cases, strict=True)):
+                return value
+            return Choice(cases, value.label)
+        if kind not in (list, dict, set, tuple):
+            return value
+        known = self._made.get(id(value))
+        if known is not None:
+            return known
+        held = self._held(value) if id(value) in self._changed else value
+        made: Any
+        if kind is dict:
+            made = {key: self.of(item, depth - 1) for key, item in held.items()}
+            same = held is value and all(made[key] is value[key] for key in made)
+        elif kind is set:
+            made, same = held, held is value
+        else:
+            items = [self.of(item, depth - 1) for item in held]
+            made = tuple(items) if kind is tuple else items
+            same = held is value and all(a is b for a, b in zip(items, value, strict=True))
+        if same:
+            return value
+        self._made[id(value)] = made
+        if kind is not tuple:
+            R.fresh.append(made)
+        return made
+
+    def _held(self, value: Any) -> Any:
+        whole = self.end.finals.get((COPY, id(value), None))
+        if whole is not None:
+            return whole[1]
+        return _patched(value, self.end, id(value))
 
 
 def _patched(base: Any, end: End, ident: int) -> Any:

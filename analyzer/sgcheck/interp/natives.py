@@ -9,6 +9,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable
 from typing import Any
 
+from sgcheck.interp.journal import MISSING
 from sgcheck.interp.runtime import RUNTIME
 from sgcheck.values.signals import LimitReached
 from sgcheck.values.symbols import Choice
@@ -227,7 +228,9 @@ def _dict_update(obj: dict[Any, Any], /, *args: Any, **kwargs: Any) -> None:
         for source in (*args, kwargs):
             content = source if isinstance(source, dict) else dict(source)
             for key, value in content.items():
-                obj[key] = ASK[-1].overlaid(value, obj, key) if type(value) is Choice else value
+                made = ASK[-1].overlaid(value, obj, key) if type(value) is Choice else value
+                if made is not MISSING:
+                    obj[key] = made
         return
     obj.update(*args, **kwargs)
 
@@ -255,14 +258,24 @@ def _settled(name: str) -> Callable[..., Any]:
 def _dict_setdefault(obj: dict[Any, Any], key: Any, default: Any = None, /) -> Any:
     if issubclass(type(key), Unknown):
         key = ASK[-1].concrete(key)
+    _know_whether_there(obj, key)
     if R.journal is not None and key not in obj:
         R.journal.item(obj, key)
     return obj.setdefault(key, default)
 
 
+def _know_whether_there(obj: dict[Any, Any], key: Any) -> None:
+    """Decide whether a key is there that is so on some paths only."""
+    value = obj.get(key)
+    if type(value) is Choice and any(case is MISSING for _, case in value.cases):
+        ASK[-1].settle(obj)
+
+
 def _dict_pop(obj: dict[Any, Any], /, *args: Any) -> Any:
     if args and issubclass(type(args[0]), Unknown):
         args = (ASK[-1].concrete(args[0]), *args[1:])
+    if args:
+        _know_whether_there(obj, args[0])
     if R.journal is not None and args and obj and args[0] in obj:
         R.journal.container(obj)
     return obj.pop(*args)

@@ -165,6 +165,9 @@ class Cases(Operations):
             if variable.domain is not None:
                 return self.space.among(variable, [v for v in variable.domain if v])
             return self.space.negate(self.space.among(variable, FALSY))
+        if type(value) is dict:
+            truth = self.dict_truth(value)
+            return self.condition_of(truth) if truth is not value else TRUE if value else FALSE
         return TRUE if value else FALSE
 
     def symbol_truth(self, value: Symbol) -> Condition:
