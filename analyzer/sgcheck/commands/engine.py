@@ -52,9 +52,7 @@ def predict_with(choice: LaunchChoice, *, trace: bool = True) -> tuple[Predictor
 
     The model is read first: a slip there must not cost a fetch.
     """
-    from sgcheck.world.model_facts import load_model
-
-    model = load_model(choice.model)
+    model = chosen_model(choice)
     texts = [text for target in choice.targets for text in target.notes]
     for text in dict.fromkeys((*texts, *model.notes)):
         note(text)
@@ -72,11 +70,27 @@ def launches_of(choice: LaunchChoice) -> list[Launch]:
 
 def explain(choice: LaunchChoice, field: str) -> list[WhyReport]:
     """The prediction and the write sites of one field, per target."""
+    model = chosen_model(choice)
+    predictor = open_predictor(choice.source, choice.packages)
+    return [predictor.why(launch, field) for launch in make_launches(choice, model)]
+
+
+def chosen_model(choice: LaunchChoice) -> ModelFacts:
+    """The model of `--model`, or an unknown one with the facts of `--model-fact`."""
+    from dataclasses import replace
+
     from sgcheck.world.model_facts import load_model
 
     model = load_model(choice.model)
-    predictor = open_predictor(choice.source, choice.packages)
-    return [predictor.why(launch, field) for launch in make_launches(choice, model)]
+    if not choice.model_facts:
+        return model
+    from sgcheck.world.given_facts import check_against, parse_facts
+
+    facts = parse_facts(choice.model_facts)
+    if model.known:
+        check_against(model, facts)
+        return model
+    return replace(model, given=facts)
 
 
 def make_launches(choice: LaunchChoice, model: ModelFacts) -> list[Launch]:
@@ -90,6 +104,10 @@ def make_launches(choice: LaunchChoice, model: ModelFacts) -> list[Launch]:
     folders = named_folders(choice.argv)
     path = main_model_path(choice.argv)
     if not model.known and path is not None and path in folders:
+        if model.given:
+            from sgcheck.world.given_facts import check_against
+
+            check_against(folders[path], model.given)
         model = folders[path]
     files = named_files(choice.argv)
     return [

@@ -64,6 +64,7 @@ class LaunchChoice:
     argv: tuple[str, ...]
     unknown_env: tuple[str, ...] = ()
     unknown_packages: tuple[str, ...] = ()
+    model_facts: tuple[str, ...] = ()
 
 
 def stack(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -154,6 +155,15 @@ def launch_options() -> Callable[[Any], Any]:
             "--model",
             metavar="MODEL",
             help="Directory with config.json, such a file, or a profile. Default: unknown.",
+        ),
+        option(
+            "Launch",
+            "--model-fact",
+            "model_facts",
+            multiple=True,
+            metavar="NAME=VALUE",
+            help="One fact of a model that is not known, such as quantization=modelopt_fp4, "
+            "architecture=DeepseekV3ForCausalLM or a key of its config.json; repeatable.",
         ),
         option(
             "Launch",
@@ -293,6 +303,7 @@ def _chosen(ctx: click.Context, config: Configuration) -> LaunchChoice:
         (*short_form_flags(params), *strip_launcher(ctx.meta.get(FLAGS_KEY, []))),
         unknown_env,
         unknown_packages(params["packages"], packages),
+        tuple(params["model_facts"]),
     )
 
 

@@ -9,8 +9,8 @@ from typing import Any
 from sgcheck.interp.journal import MISSING
 from sgcheck.resolve.plain import plain
 from sgcheck.resolve.resolution import JsonValue, Reason
-from sgcheck.values.condition import FALSE, TRUE, Condition, Space, variables_of
-from sgcheck.values.symbols import Choice, Test
+from sgcheck.values.condition import FALSE, TRUE, Condition, Space, Variable, variables_of
+from sgcheck.values.symbols import Choice, Symbol, Test
 from sgcheck.values.unknown import Unknown
 from sgcheck.world.stdlib.system import PROCESS_ID
 
@@ -70,6 +70,34 @@ def expand(space: Space, value: Any, given: Condition) -> Expanded:
     return Expanded(tuple(done))
 
 
+def _by_path(space: Space, variable: Variable, path: Condition) -> Any:
+    """The one value of a fact where a path leaves no other; `MISSING` where it does."""
+    named: set[Any] = set()
+    todo, seen = [path], set()
+    while todo:
+        node = todo.pop()
+        if id(node) in seen or node.variable is None:
+            continue
+        seen.add(id(node))
+        for values, child in node.edges:
+            if node.variable is variable:
+                named |= values.values
+            todo.append(child)
+    if not named:
+        return MISSING
+    if space.both(path, space.negate(space.among(variable, named))) is not FALSE:
+        return MISSING
+    possible = [
+        value
+        for value in sorted(named, key=repr)
+        if space.both(path, space.among(variable, [value])) is not FALSE
+    ]
+    if len(possible) > 1:
+        raise _Split(space.among(variable, possible[:1]))
+    plain_types = (str, int, float, bool, type(None))
+    return possible[0] if possible and isinstance(possible[0], plain_types) else MISSING
+
+
 def _known(space: Space, value: Any, path: Condition, depth: int = 0) -> Any:
     """`value` with every choice settled by `path`."""
     if isinstance(value, Choice):
@@ -86,6 +114,10 @@ def _known(space: Space, value: Any, path: Condition, depth: int = 0) -> Any:
         if both is not FALSE and both is not path:
             raise _Split(value.condition)
         return both is path
+    if isinstance(value, Symbol):
+        found = _by_path(space, value.variable, path)
+        if found is not MISSING:
+            return found
     if isinstance(value, Unknown):
         raise _Open(object.__getattribute__(value, "reason"))
     if isinstance(value, str):

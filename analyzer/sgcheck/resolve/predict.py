@@ -33,6 +33,7 @@ from sgcheck.syntax.cache import CodeCache
 from sgcheck.syntax.conditions import Conditions
 from sgcheck.values.condition import TRUE, Condition, Space
 from sgcheck.values.signals import EngineSignal
+from sgcheck.world import given_facts
 
 if TYPE_CHECKING:
     from sgcheck.resolve.why import WhyReport
@@ -306,7 +307,8 @@ class Predictor:
         ):
             before = machine.env_for(launch)
             world.enter(launch, before, argv)
-            world.forget_models(unknown, self.code.live_code() if unknown else ())
+            code = self.code.live_code() if unknown else ()
+            world.forget_models(unknown, code, launch.model.given)
             machine.parser.begin(journal, recorder)
             try:
                 run = run_launch(module, argv, recorder, keep)
@@ -346,6 +348,9 @@ class Predictor:
         """Every path of a launch in which something is not known, where `given` holds."""
         explorer = Explorer(describe, space, given)
         explorer.explores_bodies = bool(launch.unknown_env)
+        stated = given_facts.condition_of(explorer.space, launch.model.given)
+        if stated is not None:
+            explorer.given = explorer.space.both(given, stated)
         bodies = explorer.explores_bodies
         machine = self._machine(launch, branching=True, alone=alone or bodies)
         module = self._entry(machine, launch, explorer if bodies else None)
@@ -360,7 +365,7 @@ class Predictor:
         ):
             before = machine.env_for(launch)
             world.enter(launch, before, argv)
-            world.forget_models(unknown, self.branching_code.live_code())
+            world.forget_models(unknown, self.branching_code.live_code(), launch.model.given)
             try:
                 load = machine.interpreter.module
                 explored = explore(explorer, module, argv, recorder, world, load)

@@ -63,6 +63,8 @@ class ModelFacts:
     complete: bool = False
     remote_code: models.RemoteCode | None = None
     notes: tuple[str, ...] = ()
+    given: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """Single facts that are known of an unknown model (see `given_facts`)."""
 
     @property
     def known(self) -> bool:
@@ -83,7 +85,7 @@ class ModelFacts:
     @property
     def architecture(self) -> str | None:
         """The first of the configuration's `architectures`."""
-        names = (self.config() or {}).get("architectures")
+        names = (self.config() or self.given).get("architectures")
         if isinstance(names, list) and names and isinstance(names[0], str):
             return names[0]
         return None

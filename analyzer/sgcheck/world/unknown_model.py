@@ -7,7 +7,8 @@ read whichever way SGLang asks: attribute, item, nested text configuration.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import copy
+from collections.abc import Iterable, Mapping
 from types import CodeType
 from typing import Any
 
@@ -89,6 +90,15 @@ _CERTAIN = {
 }
 _OBJECTS = {"quantization_config", "hf_quant_config", "quantization"}
 _NEVER = {("model", "compression_config"), ("quantization_config", "quantization")}
+UNKNOWN_KEYS = (
+    *_STANDARD,
+    *_PARTS,
+    "architectures",
+    "dtype",
+    "torch_dtype",
+    *(".".join(place) for place in _TEXTS),
+)
+"""Keys of a configuration that are asked for by name."""
 POSSIBLE_FILES = (
     "hf_quant_config.json",
     "generation_config.json",
@@ -119,22 +129,37 @@ class FactDict(dict):  # type: ignore[type-arg]
 class JsonFact(Fact):
     """A part of one of the model's JSON files: an object, a list or a plain value."""
 
-    __slots__ = ("changed", "known")
+    __slots__ = ("changed", "given", "known")
 
-    def __init__(self, label: str) -> None:
+    def __init__(self, label: str, given: Mapping[str, Any] | None = None) -> None:
         super().__init__(UNKNOWN, label)
+        object.__setattr__(self, "given", given or {})
         object.__setattr__(self, "changed", FactDict())
         object.__setattr__(self, "known", {})
 
     def _place(self, name: Any) -> tuple[str, str]:
         return self.label.rpartition(".")[2], str(name)
 
+    def _given(self, name: Any) -> Any:
+        """What the user says of a key; `MISSING` where nothing."""
+        given: Mapping[str, Any] = object.__getattribute__(self, "given")
+        return given.get(f"{self.label}.{name}", MISSING) if given else MISSING
+
+    def _is_given_in_part(self, name: str) -> bool:
+        given: Mapping[str, Any] = object.__getattribute__(self, "given")
+        start = f"{self.label}.{name}."
+        return any(key.startswith(start) and value is not ABSENT for key, value in given.items())
+
     def _child(self, ops: Any, name: Any) -> Any:
         known: dict[Any, Any] = object.__getattribute__(self, "known")
+        given = self._given(name)
+        if given is not MISSING and given is not ABSENT:
+            return copy.deepcopy(given)
         if name not in known:
             texts = _TEXTS.get(self._place(name))
             if texts is None:
-                known[name] = JsonFact(f"{self.label}.{name}")
+                given = object.__getattribute__(self, "given")
+                known[name] = JsonFact(f"{self.label}.{name}", given)
             else:
                 variable = ops.space.variable(f"{self.label}.{name}", None, None, "value")
                 variable.extra["named"] = texts
@@ -164,6 +189,11 @@ class JsonFact(Fact):
         return condition
 
     def _has_itself(self, ops: Any, name: str) -> Condition:
+        given = self._given(name)
+        if given is not MISSING:
+            return FALSE if given is ABSENT else TRUE
+        if self._is_given_in_part(name):
+            return TRUE
         if name in _PARTS:
             # Parts of a configuration have no such parts themselves.
             return FALSE
@@ -212,6 +242,8 @@ class JsonFact(Fact):
 
     def _reads_as_none(self, name: str) -> bool:
         """Whether an absent key may be told by the value None of its fact."""
+        if self._given(name) is not MISSING:
+            return False
         place = self._place(name)
         special = place in _CERTAIN or place in _NEVER or place in _TEXTS or place[1] in _OBJECTS
         return (
@@ -287,8 +319,14 @@ class ConfigFact(JsonFact):
 
     __slots__ = ("base", "names", "part")
 
-    def __init__(self, label: str, base: type, names: Iterable[str]) -> None:
-        super().__init__(label)
+    def __init__(
+        self,
+        label: str,
+        base: type,
+        names: Iterable[str],
+        given: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(label, given)
         object.__setattr__(self, "base", base)
         object.__setattr__(self, "names", tuple(names))
         object.__setattr__(self, "part", False)
@@ -300,6 +338,7 @@ class ConfigFact(JsonFact):
             whole.label,
             object.__getattribute__(whole, "base"),
             object.__getattribute__(whole, "names"),
+            object.__getattribute__(whole, "given"),
         )
         object.__setattr__(part, "part", True)
         object.__setattr__(part, "known", object.__getattribute__(whole, "known"))
@@ -307,6 +346,8 @@ class ConfigFact(JsonFact):
         return part
 
     def _has_itself(self, ops: Any, name: str) -> Condition:
+        if self._given(name) is not MISSING or self._is_given_in_part(name):
+            return super()._has_itself(ops, name)
         if name in _STANDARD or name in ("architectures", "torch_dtype", "dtype", "__dict__"):
             return TRUE
         if name in ("items", "keys"):
@@ -342,6 +383,11 @@ class ConfigFact(JsonFact):
         known: dict[Any, Any] = object.__getattribute__(self, "known")
         if name in known:
             return known[name]
+        given = self._given(name)
+        if given is not MISSING and given is not ABSENT:
+            # What is a plain value is known; the same object each time, as in a real configuration.
+            known[name] = _as_read(name, given)
+            return known[name]
         value: Any
         if name == "architectures":
             variable = ops.space.variable(
@@ -361,7 +407,7 @@ class ConfigFact(JsonFact):
         elif name in _STANDARD:
             value = Symbol(ops.space.variable(f"{self.label}.{name}"), UNKNOWN, _STANDARD[name])
         else:
-            value = JsonFact(f"{self.label}.{name}")
+            value = JsonFact(f"{self.label}.{name}", object.__getattribute__(self, "given"))
         known[name] = value
         return value
 
@@ -385,6 +431,15 @@ class ConfigFact(JsonFact):
         if all(isinstance(c, type) and not issubclass(c, base) for c in classes):
             return False
         return NotImplemented
+
+
+def _as_read(name: str, value: Any) -> Any:
+    """A given value as transformers hands it on."""
+    if name in ("torch_dtype", "dtype") and isinstance(value, str):
+        from sgcheck.world.torch_ import DTYPES
+
+        return DTYPES.get(value.removeprefix("torch."), value)
+    return copy.deepcopy(value)
 
 
 def class_names(code: Iterable[CodeType]) -> list[str]:
@@ -415,6 +470,8 @@ class UnknownModels:
         self.facts: dict[str, ConfigFact] = {}
         self.base: type = object
         self.names: list[str] = []
+        self.given: dict[str, Any] = {}
+        """What the user says of the main model, by the labels of its facts."""
 
     def label(self, path: str) -> str | None:
         """The label of the model whose folder holds `path` (an absolute path), or None."""
@@ -433,7 +490,7 @@ class UnknownModels:
     def config(self, label: str) -> ConfigFact:
         """The configuration of a model."""
         if label not in self.facts:
-            self.facts[label] = ConfigFact(label, self.base, self.names)
+            self.facts[label] = ConfigFact(label, self.base, self.names, self.given)
         return self.facts[label]
 
     def file_exists(self, path: str) -> Any:
@@ -457,7 +514,7 @@ class UnknownModels:
         stem = name.removesuffix(".json")
         key = f"{label}/{stem}"
         if key not in self.facts:
-            self.facts[key] = JsonFact(f"{label}.{stem}")  # type: ignore[assignment]
+            self.facts[key] = JsonFact(f"{label}.{stem}", self.given)  # type: ignore[assignment]
         return self.facts[key]
 
 

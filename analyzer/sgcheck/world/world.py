@@ -118,13 +118,19 @@ class World:
         for path, data in launch.files.items():
             self.files.write(path, data)
 
-    def forget_models(self, paths: Mapping[str, str], code: Iterable[CodeType]) -> None:
-        """Let the models at these paths be unknown (`{}`: none)."""
+    def forget_models(
+        self,
+        paths: Mapping[str, str],
+        code: Iterable[CodeType],
+        given: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Let the models at these paths be unknown (`{}`: none), but for what is `given` of them."""
         models = UnknownModels() if paths else None
         if models is not None:
             models.roots = {self.files.absolute(path): label for path, label in paths.items()}
             models.names = class_names(code)
             models.base = self.config_base()
+            models.given = {f"model.{name}": value for name, value in (given or {}).items()}
         self.files.unknown = models
 
     def adapt(self, name: str, space: dict[str, Any]) -> None:
