@@ -14,7 +14,14 @@ from sgcheck.graph.colour import colour
 from sgcheck.graph.data import RuleGraph
 from sgcheck.graph.never import never_matters
 from sgcheck.graph.on_target import dead_on
-from sgcheck.graph.queries import order_traps
+from sgcheck.graph.queries import (
+    architecture,
+    cycles,
+    influence,
+    order_traps,
+    overwritten_flags,
+    what_sets,
+)
 from sgcheck.resolve.launch import Launch
 from sgcheck.resolve.predict import Predictor
 from sgcheck.resolve.resolution import Resolution
@@ -176,3 +183,35 @@ def test_what_never_matters_in_0_5_9_on_sm120() -> None:
         "is_sm100_supported()"
     }
     assert "moe_runner_backend" not in found and "tp_size" not in found
+
+
+class TestQuestionsTo059:
+    """Each question, against what reading the release by hand gives."""
+
+    def test_what_sets_the_drafts_moe_runner(self) -> None:
+        lines = {s.step.line for s in what_sets(graph("0.5.9"), "speculative_moe_runner_backend")}
+        assert {1327, 2342} <= lines
+
+    def test_what_the_moe_runner_flag_influences(self) -> None:
+        found = influence(graph("0.5.9"), "flag:--moe-runner-backend")
+        distance = {each.field: each.distance for each in found}
+        assert distance["moe_runner_backend"] == 0
+        assert distance["speculative_moe_runner_backend"] == 1
+
+    def test_what_depends_on_sm100(self) -> None:
+        uses = architecture(graph("0.5.9"), "is_sm100_supported")
+        found = {(use.step.field, use.step.line) for use in uses}
+        assert ("speculative_moe_runner_backend", 1327) in found
+        assert ("attention_backend", 1711) in found
+        assert all("is_sm100_supported" in use.probes for use in uses)
+
+    def test_which_flags_are_overwritten(self) -> None:
+        found = overwritten_flags(graph("0.5.9"), ["speculative_algorithm"])
+        forced = {(each.flags, each.step.value, each.step.line) for each in found}
+        assert (("--speculative-algorithm",), '"EAGLE"', 2353) in forced
+
+    def test_which_fields_decide_each_other(self) -> None:
+        for cycle in cycles(graph("0.5.9")):
+            for step, field in zip(cycle.steps, (*cycle.fields[1:], cycle.fields[0]), strict=True):
+                assert step.field == field
+        assert len(cycles(graph("0.5.9"))) > 5
