@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Sequence
 
@@ -75,6 +76,10 @@ def run(args: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort):
         return EXIT_INTERRUPTED
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            _complain(f"cannot write the output: {error.strerror}; make room and try again")
+            _trace(state)
+            return EXIT_FAULT
         hint = "" if state.debug else " (--debug shows the traceback)"
         _complain(f"internal fault: {type(error).__name__}: {error}{hint}")
         _trace(state)

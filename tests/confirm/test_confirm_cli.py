@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -73,6 +76,31 @@ def test_a_log_that_disagrees(confirm: Confirm, fake: Fake, tmp_path: Path) -> N
     code, out, _ = confirm("--log", str(log))
     assert code == 1
     assert "predicted green, seen blue" in out and "sglang/srt/server_args.py:65" in out
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_full_disk(fake: Fake, tmp_path: Path, confirm: Confirm) -> None:
+    log = tmp_path / "a.log"
+    log.write_text(log_of(fake))
+    code, _, err = confirm("--log", str(log), "--record", "/dev/full")
+    assert (code, err.splitlines()[-1]) == (
+        2,
+        "sgcheck: cannot write the record to /dev/full: No space left on device",
+    )
+    argv = ["confirm", "--log", str(log), *fake.options(), "--gpu", "h200"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "sgcheck", *argv],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            check=False,
+        )
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == (
+        "sgcheck: cannot write the output: No space left on device; make room and try again"
+    )
 
 
 def test_the_version_is_that_of_the_log(

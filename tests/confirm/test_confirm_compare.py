@@ -197,6 +197,12 @@ def test_a_conditional_outcome() -> None:
     assert compare(predicted, seen(raised(99))).outcome_fit == "disagrees"
 
 
+def test_a_start_does_not_tell_which_of_several_cases_held() -> None:
+    cases = (OutcomeCase("kind is A", "ok"), OutcomeCase("otherwise", "ok"))
+    result = compare(prediction(outcome=Outcome("conditional", cases=cases)), seen())
+    assert (result.case, result.outcome_reason) == (None, "one of the 2 cases that start")
+
+
 def test_nothing_seen_is_inconclusive() -> None:
     observed = replace(seen(ObservedOutcome("unknown", "nothing")), fields={})
     assert compare(prediction(), observed).verdict == "inconclusive"

@@ -84,7 +84,31 @@ def test_it_dies_at_once(confirm: Confirm, fake: Fake) -> None:
     outcome = document["outcome"]
     assert isinstance(outcome, dict)
     assert "ended with code 7 while it was loading weights" in outcome["observed"]["ending"]
-    assert (code, document["verdict"]) == (0, "agrees")
+    assert "the arguments were resolved as predicted" in outcome["reason"]
+    assert (code, document["verdict"], document["disagree"]) == (1, "disagrees", [])
+
+
+def test_it_is_killed_from_outside(confirm: Confirm, fake: Fake) -> None:
+    code, document, _ = launch(confirm, fake, *mode("killed"))
+    outcome = document["outcome"]
+    assert (code, document["verdict"], outcome["fit"]) == (0, "inconclusive", "explained")
+    assert "failed of a kill from outside" in outcome["reason"]
+
+
+def test_what_leaves_the_group_is_ended_too(confirm: Confirm, fake: Fake) -> None:
+    code, document, _ = launch(confirm, fake, *mode("escapes"))
+    assert (code, document["verdict"], document["notes"]) == (0, "agrees", [])
+    pids = list(map(int, fake.pids.read_text().split()))
+    assert len(pids) == 3 and fake.left() == []
+
+
+def test_a_python_without_sglang_is_refused(confirm: Confirm, fake: Fake, tmp_path: Path) -> None:
+    bare = tmp_path / "bare"
+    bare.write_text(f'#!/bin/sh\nexec "{sys.executable}" -S -E "$@"\n')
+    bare.chmod(0o755)
+    code, _, err = confirm("--live", "--server-python", str(bare))
+    last = err.splitlines()[-1]
+    assert code == 2 and f"SGLang is not installed for {bare}; nothing was started" in last
 
 
 def test_its_child_raises(confirm: Confirm, fake: Fake) -> None:
@@ -266,7 +290,7 @@ def test_a_lost_connection_ends_the_server(fake: Fake) -> None:
         60,
     )
     # What stands between the two ends goes away without a word.
-    command = [sys.executable, "-c", RELAY, sys.executable, "-u", "-c", BOOT]
+    command = [sys.executable, "-c", RELAY, str(fake.python), "-u", "-c", BOOT]
     with Session(command, order, "far") as session:
         run = live.LiveRun(session, 60, lambda _: None)
         end = time.monotonic() + 30

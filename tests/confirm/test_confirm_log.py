@@ -299,3 +299,15 @@ def test_no_bytes_break_the_reader(data: bytes) -> None:
     for line in (arguments().encode() + b"\n" + data).split(b"\n"):
         scanner.feed(clean_line(line))
     assert scanner.finish()
+
+
+def test_a_device_is_no_log() -> None:
+    with pytest.raises(UsageError, match="is a device"):
+        read_log(["/dev/zero"])
+
+
+def test_several_servers_are_named(tmp_path: Path) -> None:
+    lines = [*(f"one  | {line}" for line in (arguments(), READY))]
+    lines += [f"two  | {line}" for line in (arguments(tp_size=4), READY)]
+    seen = observe(tmp_path, "\n".join(lines))
+    assert "the log holds 2 starts of one, two; number 2 (two) is compared" in seen.notes

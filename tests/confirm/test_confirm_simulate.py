@@ -53,6 +53,16 @@ def test_it_says_beforehand_what_is_run(confirm: Confirm, fake: Fake) -> None:
     )
 
 
+def test_the_tree_is_that_of_the_interpreter(
+    fake: Fake, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["confirm", "--simulate", "--python", str(fake.python), "--model", str(fake.model)]
+    code = run([*words, "--gpu", "h200", "--isolated", "--format", "json"])
+    done = capsys.readouterr()
+    assert code == 0, done.err
+    assert (json.loads(done.out)["sglang"], json.loads(done.out)["verdict"]) == ("0.0.1", "agrees")
+
+
 def test_an_error_with_its_line(confirm: Confirm, fake: Fake) -> None:
     code, document, _ = simulate(confirm, fake, flags=("--attention-backend", "blue"))
     outcome = document["outcome"]

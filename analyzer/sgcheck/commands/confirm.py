@@ -18,10 +18,11 @@ from sgcheck.commands.options import LaunchChoice
 from sgcheck.commands.output import note, stdout_terminal, write, write_json
 from sgcheck.confirm.report import FORMATS
 from sgcheck.confirm.shorten import SHORTENINGS
-from sgcheck.errors import UsageError
+from sgcheck.errors import SourceError, UsageError
 
 if TYPE_CHECKING:
     from sgcheck.confirm.observation import Observation
+    from sgcheck.confirm.simulate import Interpreter
     from sgcheck.resolve.launch import Launch
     from sgcheck.resolve.predict import Predictor
     from sgcheck.resolve.resolution import Resolution
@@ -85,7 +86,7 @@ def _shortening_options() -> Callable[[Any], Any]:
     "Live launch",
     "--server-python",
     metavar="PATH",
-    help="The Python that starts the server. Default: --python, else python3.",
+    help="The Python that starts the server. Default: on this host --python, else python3.",
 )
 @_shortening_options()
 @option(
@@ -241,7 +242,7 @@ class Job:
         if self.choice.model is None:
             raise UsageError("a simulation needs the model's configuration: give --model DIR")
         interpreter = simulate.probe(python)
-        self._predict()
+        self._predict_for(interpreter)
         assert self.launch is not None and self.prediction is not None
         profile = installed_profile(interpreter.metadata, interpreter.release or "")
         cuda = self.launch.target.cuda
@@ -251,6 +252,18 @@ class Job:
         self.observation = simulate.simulate(
             interpreter, self.launch, self.prediction.argv, profile, limit
         )
+
+    def _predict_for(self, interpreter: Interpreter) -> None:
+        """Predict for what that interpreter has, also where it finds it in its own way."""
+        try:
+            self._predict()
+        except SourceError:
+            source = self.choice.source
+            if source.spec is not None:
+                raise
+            folder = str(Path(interpreter.package).parents[1])
+            self.choice = replace(self.choice, source=replace(source, spec=folder, python=None))
+            self._predict()
 
     def _live(self) -> None:
         from sgcheck.confirm import live
@@ -275,8 +288,8 @@ class Job:
         for text in short.notes:
             note(text)
         limit = self.params["time_limit"] or live.TIME_LIMIT
-        command, name, clean_up = self._command(short.argv)
-        python = self.params["server_python"] or self.params["python"] or "python3"
+        python = self._server_python()
+        command, name, clean_up = self._command(python, short.argv)
         order = live.order_of(python, short.argv, launch.env, limit)
         note(live_announcement(name, order["command"]))
         progress = Progress()
@@ -302,11 +315,15 @@ class Job:
         pin = installed_profile(tree.metadata() or "", tree.version).version("transformers")
         return {"transformers": pin} if pin else {}
 
-    def _command(self, argv: Sequence[str]) -> tuple[list[str], str, Any]:
+    def _server_python(self) -> str:
+        """The interpreter that starts the server. `--python` is one of this host."""
+        here = None if self.params["ssh"] or self.params["container"] else self.params["python"]
+        return self.params["server_python"] or here or "python3"
+
+    def _command(self, python: str, argv: Sequence[str]) -> tuple[list[str], str, Any]:
         """The program that becomes the supervisor, where it runs, and what removes its traces."""
         from sgcheck.confirm.session import BOOT
 
-        python = self.params["server_python"] or "python3"
         if self.params["ssh"]:
             from sgcheck.confirm.ssh import ssh_command
 
@@ -324,10 +341,9 @@ class Job:
                 f"the container of {self.params['container']}",
                 lambda: container.remove(program, name),
             )
-        chosen = self.params["server_python"] or self.params["python"] or "python3"
-        found = shutil.which(chosen)
+        found = shutil.which(python)
         if found is None:
-            raise UsageError(f"{chosen}: there is no such interpreter to start the server with")
+            raise UsageError(f"{python}: there is no such interpreter to start the server with")
         return [found, "-u", "-c", BOOT], "this host", _nothing
 
 

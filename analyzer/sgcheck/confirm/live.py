@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -41,6 +42,8 @@ NO_ANSWER = "the server did not answer a request"
 DEATH_WAIT = 10.0
 """Seconds that a server that does not answer is given to end."""
 TEXT_TOKENS = 48
+KILLED_CODES = (137,)
+"""Exit codes by which shells and containers report SIGKILL."""
 
 Progress = Callable[[str], None]
 
@@ -108,8 +111,7 @@ class LiveRun:
     def _refuse_lost(self) -> None:
         facts = self.session.facts
         if facts.refused is not None:
-            hint = "; nothing was started" if "port" in facts.refused else ""
-            raise LaunchRefused(f"{self.session.name}: {facts.refused}{hint}")
+            raise LaunchRefused(f"{self.session.name}: {facts.refused}; nothing was started")
         if self.session.lost:
             said = self.session.complaint()
             why = f" ({said})" if said else ""
@@ -228,12 +230,9 @@ class LiveRun:
             return replace(observation, outcome=died)
         if outcome.error is not None:
             return observation
-        ending = (
-            self.phase
-            if "not ready within" in self.phase
-            else f"ended with code {facts.code} while it was {self.phase}"
-        )
-        return replace(observation, outcome=replace(outcome, ending=ending))
+        if "not ready within" in self.phase:
+            return replace(observation, outcome=replace(outcome, ending=self.phase))
+        return replace(observation, outcome=_silent_end(outcome, facts.code, self.phase))
 
     def _death(self, observation: Observation) -> ObservedOutcome:
         run = self._run()
@@ -288,6 +287,20 @@ class LiveRun:
             },
             notes=tuple(notes),
         )
+
+
+def _silent_end(outcome: ObservedOutcome, code: int | None, phase: str) -> ObservedOutcome:
+    """A server that ended itself and wrote no error that could be read."""
+    ending = f"ended with code {code} while it was {phase}"
+    if outcome.status in ("cli_error", "startup_error") or code == 0:
+        return replace(outcome, ending=ending)
+    killed = code is not None and (code in KILLED_CODES or code == -signal.SIGKILL)
+    return ObservedOutcome(
+        "startup_error",
+        ending,
+        after_resolution=outcome.status == "resolved",
+        cause="a kill from outside (often too little memory of the host)" if killed else None,
+    )
 
 
 def _moved_on(logged: Mapping[str, Any], told: Mapping[str, Any]) -> list[str]:

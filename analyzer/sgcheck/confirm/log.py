@@ -134,7 +134,12 @@ def observation_of(run: Run, reading: LogReading, source: str) -> Observation:
     notes = list(reading.notes)
     if len(reading.runs) > 1:
         number = reading.runs.index(run) + 1
-        notes.append(f"the log holds {len(reading.runs)} starts; number {number} is compared")
+        streams = list(dict.fromkeys(run.stream for run in reading.runs))
+        whose = f" of {', '.join(streams)}" if len(streams) > 1 else ""
+        which = f" ({run.stream})" if len(streams) > 1 and run.stream else ""
+        notes.append(
+            f"the log holds {len(reading.runs)} starts{whose}; number {number}{which} is compared"
+        )
     if run.has_arguments and not run.complete:
         notes.append(
             f"the line with the arguments is cut or damaged: {len(run.fields)} fields could be read"

@@ -20,8 +20,10 @@ MAX_LINE = 1 << 20
 
 # What can change the reading once a server answers requests. Lines without any of these are not
 # looked at one by one: a log is mostly such lines.
-_NEWS = re.compile(
-    rb"server_args=|Traceback|Error|rror:|xception|[Kk]illed|exit ?code|fired up|SIG|sigquit|Load weight|Uvicorn"
+_NEWS = tuple(
+    word.encode()
+    for word in "server_args=|Traceback|Error|rror:|xception|Killed|killed|exit code|exitcode|fired up|"
+    "SIG|sigquit|Load weight|Uvicorn".split("|")
 )
 
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])|\[0m\x00?")
@@ -92,7 +94,8 @@ def clean_line(raw: bytes) -> LogRecordLine:
 
 def is_news(data: bytes) -> bool:
     """Whether anything in a piece of log can change how it is read."""
-    return _NEWS.search(data) is not None
+    # One search per word is many times faster than one regular expression for all.
+    return any(word in data for word in _NEWS)
 
 
 class LineReader:
@@ -160,6 +163,8 @@ def open_log(name: str) -> IO[bytes]:
     try:
         if path.is_dir():
             raise UsageError(f"{name} is a directory: give the log file itself")
+        if path.is_char_device() or path.is_block_device():
+            raise UsageError(f"{name} is a device: give a log file, or - for standard input")
         stream = path.open("rb")
         if stream.peek(2)[:2] == b"\x1f\x8b":
             stream.close()

@@ -57,6 +57,8 @@ def _fit_one(status: str, error: LaunchError | None, observed: ObservedOutcome) 
         return Fit("disagrees", "an error was predicted, but the arguments were resolved")
     if observed.status != status:
         return Fit("disagrees", f"{_words(status)} was predicted, {observed.ending}")
+    if observed.error is None:
+        return Fit("agrees", f"the error itself was not seen: {observed.ending}")
     reason = error_difference(error, observed.error)
     return Fit("disagrees", reason) if reason else Fit("agrees")
 
@@ -81,10 +83,13 @@ def _fit_cases(cases: Sequence[OutcomeCase], observed: ObservedOutcome) -> Fit:
             continue
         if _fit_one(case.status, case.error, observed).fit == "agrees":
             return Fit("agrees", case=case.condition)
-    starting = next((case.condition for case in cases if case.status == "ok"), "otherwise")
+    starting = [case.condition for case in cases if case.status == "ok"]
     fit = _fit_start(observed)
     if fit.fit == "agrees":
-        return Fit("agrees", fit.reason, starting)
+        if len(starting) > 1:
+            # Which of them held cannot be told from a start alone.
+            return Fit("agrees", fit.reason or f"one of the {len(starting)} cases that start")
+        return Fit("agrees", fit.reason, starting[0] if starting else "otherwise")
     if any(case.status == "unknown" for case in cases):
         return Fit("unknown", "some cases of the prediction are unknown")
     return Fit("disagrees", f"none of the predicted cases came true: {observed.ending}")

@@ -17,6 +17,9 @@ SCHEMA = "sgcheck.confirm/1"
 FORMATS = ("text", "json", "markdown")
 MAX_SHOWN = 12
 DIM: Styles = ("dim",)
+MAX_CASE = 240
+"""Characters of a condition that are shown."""
+
 
 _SIGNS: dict[str, tuple[str, Styles]] = {
     "agrees": ("✓", ("bold", "green")),
@@ -149,13 +152,19 @@ def verdict_sentence(comparison: Comparison) -> str:
             return f"Nothing contradicts the prediction, nothing proves it: {fields}"
 
 
-def outcome_sentence(comparison: Comparison) -> str:
+def case_text(condition: str, verbose: bool) -> str:
+    """The condition of a case, cut where it is long unless `verbose`."""
+    text = condition_text(condition, verbose)
+    return text if verbose or len(text) <= MAX_CASE else text[: MAX_CASE - 1].rstrip() + "…"
+
+
+def outcome_sentence(comparison: Comparison, verbose: bool = False) -> str:
     """Predicted and observed outcome side by side."""
     text = (
         f"predicted: {_outcome_text(comparison.predicted)}; seen: {_seen_text(comparison.observed)}"
     )
     if comparison.case is not None:
-        text += f" (the case: {condition_text(comparison.case)})"
+        text += f" (the case: {case_text(comparison.case, verbose)})"
     if comparison.outcome_reason:
         text += f". {comparison.outcome_reason[0].upper()}{comparison.outcome_reason[1:]}"
     return scrub(clean(text))
@@ -196,12 +205,12 @@ def render_text(comparison: Comparison, terminal: Terminal, verbose: bool = Fals
         indent=2,
         hanging=2,
     )
-    page.paragraph(outcome_sentence(comparison), DIM, indent=2, hanging=2)
+    page.paragraph(outcome_sentence(comparison, verbose), DIM, indent=2, hanging=2)
     for text in (*comparison.differences, *comparison.notes):
         page.paragraph(clean(scrub(text)), ("yellow",), indent=2, hanging=2)
     _disagreements(page, comparison.disagree, verbose)
     rows = [
-        (e.field, f"{_value(e.observed)}, the case: {condition_text(e.case)}")
+        (e.field, f"{_value(e.observed)}, the case: {case_text(e.case, verbose)}")
         for e in comparison.conditional
     ]
     _listing(page, "predicted with conditions", rows, verbose)

@@ -32,10 +32,11 @@ import time
 import urllib.error
 import urllib.request
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 SILENCE = 90.0
 GRACE = 10.0
+LOOK_EVERY = 5.0
 MAX_BODY = 32 << 20
 MAX_LINE = 1 << 20
 
@@ -56,70 +57,109 @@ def adopt_orphans() -> None:
         ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
 
 
-def descendants() -> list[int]:
-    """Every process below this one."""
-    try:
-        listing = subprocess.run(
-            ["ps", "-A", "-o", "pid=,ppid="], capture_output=True, check=False
-        ).stdout
-    except OSError:
-        return []
-    children: dict[int, list[int]] = {}
-    for line in listing.splitlines():
-        with contextlib.suppress(ValueError):
-            pid, parent = map(int, line.split())
-            children.setdefault(parent, []).append(pid)
-    found: list[int] = []
-    pending = [os.getpid()]
-    while pending:
-        for pid in children.get(pending.pop(), []):
-            found.append(pid)
-            pending.append(pid)
+class Row(NamedTuple):
+    """One process as the system lists it. `start` tells it from a later one with its number."""
+
+    parent: int
+    start: str
+    dead: bool
+
+
+def listing() -> dict[int, Row]:
+    """All processes by number; empty where the system does not tell."""
+    if Path("/proc/self/stat").exists():
+        return dict(filter(None, map(_row_of_proc, Path("/proc").glob("[0-9]*/stat"))))
+    found: dict[int, Row] = {}
+    with contextlib.suppress(OSError):
+        done = subprocess.run(
+            ["ps", "-A", "-o", "pid=,ppid=,stat=,lstart="],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            check=False,
+        )
+        for line in done.stdout.decode("utf-8", "replace").splitlines():
+            with contextlib.suppress(ValueError):
+                pid, parent, state, start = line.split(None, 3)
+                found[int(pid)] = Row(int(parent), start.strip(), state.startswith("Z"))
     return found
 
 
-def signal_all(group: int, number: int) -> None:
-    """A signal to the server's group and to what has left the group."""
-    with contextlib.suppress(OSError):
-        os.killpg(group, number)
-    for pid in descendants():
+def _row_of_proc(path: Path) -> tuple[int, Row] | None:
+    try:
+        cells = path.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        return int(path.parent.name), Row(int(cells[1]), cells[19], cells[0] == "Z")
+    except (OSError, ValueError, IndexError):
+        # It has ended meanwhile.
+        return None
+
+
+class Family:
+    """The server and all that it has started, also what has left its group.
+
+    A process that was seen below us is remembered: where the system does not hand orphans to us
+    (anything but Linux), it is then known although its parent has died.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self.process = process
+        self._known: dict[int, str] = {}
+
+    def living(self) -> list[int]:
+        """The processes that are left."""
+        self._reap()
+        rows = listing()
+        below = {os.getpid()}
+        while fresh := {pid for pid, row in rows.items() if row.parent in below} - below:
+            below |= fresh
+        below.discard(os.getpid())
+        self._known.update({pid: rows[pid].start for pid in below})
+        left = {
+            pid
+            for pid, start in self._known.items()
+            if pid in rows and rows[pid].start == start and not rows[pid].dead
+        }
+        if self.process.poll() is None:
+            left.add(self.process.pid)
+        return sorted(left)
+
+    def group_lives(self) -> bool:
+        """Whether a process of the server's group is left that the listing does not show."""
+        try:
+            os.killpg(self.process.pid, 0)
+        except ProcessLookupError:
+            return False
+        except OSError:
+            pass
+        return True
+
+    def signal(self, number: int) -> None:
+        """A signal to the server's group and to what has left the group."""
+        left = self.living()
         with contextlib.suppress(OSError):
-            os.kill(pid, number)
+            os.killpg(self.process.pid, number)
+        for pid in left:
+            with contextlib.suppress(OSError):
+                os.kill(pid, number)
+
+    def _reap(self) -> None:
+        """Take the dead orphans off the list of processes."""
+        self.process.poll()
+        for pid, row in listing().items():
+            if row.parent == os.getpid() and row.dead and pid != self.process.pid:
+                with contextlib.suppress(OSError):
+                    os.waitpid(pid, os.WNOHANG)
 
 
-def end(process: subprocess.Popen[bytes]) -> bool:
+def end(family: Family) -> bool:
     """End the server and everything below it; True if nothing is left."""
     for number, seconds in ((signal.SIGTERM, GRACE), (signal.SIGKILL, 5.0)):
-        signal_all(process.pid, number)
+        family.signal(number)
         limit = time.monotonic() + seconds
         while time.monotonic() < limit:
-            process.poll()
-            reap(process)
-            if not living(process):
+            if not family.living() and not family.group_lives():
                 return True
             time.sleep(0.1)
-    return not living(process)
-
-
-def reap(process: subprocess.Popen[bytes]) -> None:
-    """Take the dead orphans off the list of processes."""
-    for pid in descendants():
-        if pid != process.pid:
-            with contextlib.suppress(OSError):
-                os.waitpid(pid, os.WNOHANG)
-
-
-def living(process: subprocess.Popen[bytes]) -> bool:
-    """Whether the server or a process of its group is left."""
-    if process.poll() is None:
-        return True
-    try:
-        os.killpg(process.pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        pass
-    return True
+    return not family.living()
 
 
 def port_in_use(port: int) -> bool:
@@ -250,6 +290,11 @@ def supervise(wanted: dict[str, Any], orders: queue.Queue[dict[str, Any]]) -> No
     if port_in_use(port):
         say(refused=f"port {port} is in use")
         return
+    if not any(name in wanted.get("env", {}) for name in ("PYTHONPATH", "PYTHONHOME")):
+        module = wanted["command"][2]
+        if importlib.util.find_spec(module.partition(".")[0]) is None:
+            say(refused="SGLang is not installed for " + wanted["command"][0])
+            return
     try:
         process = subprocess.Popen(
             wanted["command"],
@@ -265,25 +310,29 @@ def supervise(wanted: dict[str, Any], orders: queue.Queue[dict[str, Any]]) -> No
     say(started=process.pid)
     log = threading.Thread(target=copy_log, args=(process,), daemon=True)
     log.start()
-    why = obey(process, wanted, orders, port)
-    clean = end(process)
+    family = Family(process)
+    why = obey(family, wanted, orders, port)
+    clean = end(family)
     log.join(5.0)
     say(exit=process.returncode, why=why, clean=clean)
 
 
 def obey(
-    process: subprocess.Popen[bytes],
+    family: Family,
     wanted: dict[str, Any],
     orders: queue.Queue[dict[str, Any]],
     port: int,
 ) -> str:
     """Follow orders; why the server has to end, empty if it ended itself."""
     limit = time.monotonic() + float(wanted["limit"])
-    heard = time.monotonic()
+    heard = looked = time.monotonic()
     while True:
-        if process.poll() is not None:
+        if family.process.poll() is not None:
             return ""
         now = time.monotonic()
+        if now - looked > LOOK_EVERY:
+            looked = now
+            family.living()
         if now > limit:
             return "the time limit"
         if now - heard > SILENCE:
