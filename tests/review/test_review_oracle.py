@@ -42,13 +42,14 @@ def test_every_real_difference_and_nothing_else(pair: dict[str, Any]) -> None:
     undecided = 0
     for case, launch, both in zip(pair["cases"], launches, resolved, strict=True):
         changes = compare(launch, *both).changes
-        if any(c.category == "undecided" for c in changes):
+        if any(c.category == "undecided" and c.subject == "start" for c in changes):
             undecided += 1
             continue
+        # What an initialiser selects (`main.fp4_gemm`) is not in what was recorded.
         told = {
             ("value" if c.category == "backend" else c.category, c.subject)
             for c in changes
-            if c.category != "log"
+            if c.category not in ("log", "undecided") and "." not in c.subject
         }
         real = {(category, subject) for category, subject in case["differs"]}
         if told != real:

@@ -38,8 +38,8 @@ def between(old: str, new: str, *launches: ReviewLaunch, watched: int = 0) -> Re
     return review(side(old), side(new), launches, (old, new), plan)
 
 
-def entry_of(found: Review, subject: str) -> Entry:
-    (entry,) = [e for e in found.entries if e.change.subject == subject]
+def entry_of(found: Review, role: str) -> Entry:
+    (entry,) = [e for e in found.entries if role in e.change.roles]
     return entry
 
 
@@ -51,16 +51,13 @@ def value(side_: Any) -> Any:
 
 def test_the_draft_of_an_nvfp4_checkpoint() -> None:
     """The branch that chose triton is for HIP only since; the draft follows the main model."""
-    entry = entry_of(
-        between("0.5.9", "0.5.23", launch("sm100", *FLAGS)), "speculative_moe_runner_backend"
-    )
+    entry = entry_of(between("0.5.9", "0.5.23", launch("sm100", *FLAGS)), "draft.moe_runner")
     assert entry.change.category == "backend"
-    assert entry.change.roles == ("draft.moe_runner",)
     assert value(entry.change.old) == "triton"
     assert value(entry.change.new) == "flashinfer_trtllm"
-    (old,), (new,) = entry.change.old_sites, entry.change.new_sites
-    assert old.text == "self.speculative_moe_runner_backend = 'triton'"
-    assert (old.file, old.url is not None, new.url is not None) == (SERVER_ARGS, True, True)
+    old = [s for s in entry.change.old_sites if s.text and "'triton'" in s.text]
+    assert [(s.file, s.url is not None) for s in old] == [(SERVER_ARGS, True)]
+    assert entry.change.new_sites[-1].url is not None
     assert entry.old_now is not None
     assert "'triton'" in (entry.old_now.site.text or "")
     assert any("hip" in condition for condition in entry.old_now.added)
@@ -68,10 +65,8 @@ def test_the_draft_of_an_nvfp4_checkpoint() -> None:
 
 @pytest.mark.parametrize("arch", ["sm100", "sm120"])
 def test_fp4_gemm_auto(arch: str) -> None:
-    entry = entry_of(
-        between("0.5.9", "0.5.23", launch(arch, *FLAGS[:2])), "fp4_gemm_runner_backend"
-    )
-    assert entry.change.category == "backend"
+    found = between("0.5.9", "0.5.23", launch(arch, *FLAGS[:2]))
+    (entry,) = [e for e in found.entries if e.change.subject == "fp4_gemm_runner_backend"]
     assert (value(entry.change.old), value(entry.change.new)) == ("flashinfer_cutlass", "auto")
 
 

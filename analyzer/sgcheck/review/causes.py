@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from sgcheck.resolve.resolution import LaunchError
-from sgcheck.review.model import Change, Edit, Entry, ReviewLaunch, Site
+from sgcheck.review.model import Change, Edit, Entry, ReviewLaunch, Site, field_name
 from sgcheck.review.pairing import Hunk, LineId, Outlines, executed, hunks, same_bytes
 from sgcheck.review.relevance import Slicer
 from sgcheck.review.sides import Side
@@ -113,7 +113,8 @@ class Causes:
         sites = (change.old_sites, change.new_sites)[side]
         given = all(site.kind in ("default", "flag") for site in sites)
         if given and change.subject not in ("start", "log"):
-            names |= {change.subject, "--" + change.subject.replace("_", "-")}
+            name = field_name(change)
+            names |= {name, "--" + name.replace("_", "-")}
         return slicer.lines_with(names.__contains__) if names else set()
 
     def _when(self, hunk: Hunk, traced: Traced) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from sgcheck.report.document import same_value
@@ -137,20 +137,35 @@ def _fields(old: Resolution, new: Resolution, moved: Moved) -> list[Change]:
             continue
         change = _field(name, before, after, moved)
         if change is not None:
-            out.append(_with_roles(change, roles.pop(name, ())))
-        else:
-            roles.pop(name, None)
-    out += _swapped(old, new)
-    return out
+            out.append(_with_roles(change, roles.get(name, ())))
+    return out + _selected(old, new)
+
+
+def _both(old: Resolution, new: Resolution) -> Iterator[tuple[str, FieldAnswer, FieldAnswer, bool]]:
+    """The effective backends that both sides have, and whether each is just the same field."""
+    for role, answers in old.effective.items():
+        for operation, before in answers.items():
+            after = new.effective.get(role, {}).get(operation)
+            if after is not None:
+                plain = before.name == after.name
+                plain = plain and _is_record(old, before) and _is_record(new, after)
+                yield f"{role}.{operation}", before, after, plain
+
+
+def _is_record(resolution: Resolution, answer: FieldAnswer) -> bool:
+    """Whether a backend is what the field says, and no selection of an initialiser."""
+    field = resolution.fields.get(answer.name)
+    if field is None or field.status != answer.status:
+        return False
+    return answer.status == "unknown" or same_answer(field, answer)
 
 
 def _roles(old: Resolution, new: Resolution) -> dict[str, tuple[str, ...]]:
-    """Field name -> the effective backends that are read from it, on either side."""
-    found: dict[str, dict[str, None]] = {}
-    for resolution in (old, new):
-        for role, answers in resolution.effective.items():
-            for operation, answer in answers.items():
-                found.setdefault(answer.name, {})[f"{role}.{operation}"] = None
+    """Field name -> the effective backends that it is, on both sides."""
+    found: dict[str, list[str]] = {}
+    for role, before, _, plain in _both(old, new):
+        if plain:
+            found.setdefault(before.name, []).append(role)
     return {name: tuple(roles) for name, roles in found.items()}
 
 
@@ -161,22 +176,12 @@ def _with_roles(change: Change, roles: tuple[str, ...]) -> Change:
     return replace(change, category=category, roles=roles)
 
 
-def _swapped(old: Resolution, new: Resolution) -> list[Change]:
-    """Backends that are now read from a field of another name, one that only that tree has.
-
-    Where both trees have both fields, the fields themselves tell the difference.
-    """
+def _selected(old: Resolution, new: Resolution) -> list[Change]:
+    """Backends that are not just one field: their subject is the role, such as `main.fp4_gemm`."""
     out: list[Change] = []
-    for role, answers in old.effective.items():
-        for operation, before in answers.items():
-            after = new.effective.get(role, {}).get(operation)
-            if after is None or after.name == before.name:
-                continue
-            if before.name in new.fields and after.name in old.fields:
-                continue
-            change = _field(after.name, before, after, set())
-            if change is not None:
-                out.append(_with_roles(change, (f"{role}.{operation}",)))
+    for role, before, after, plain in _both(old, new):
+        if not plain and (change := _field(role, before, after, set())) is not None:
+            out.append(_with_roles(change, (role,)))
     return out
 
 

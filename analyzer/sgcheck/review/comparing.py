@@ -13,7 +13,16 @@ from sgcheck.review.counterparts import counterparts
 from sgcheck.review.declared import Declarations
 from sgcheck.review.flag_changes import flag_changes
 from sgcheck.review.grouping import entries
-from sgcheck.review.model import Change, Compared, Entry, FlagChange, Review, ReviewLaunch, Site
+from sgcheck.review.model import (
+    Change,
+    Compared,
+    Entry,
+    FlagChange,
+    Review,
+    ReviewLaunch,
+    Site,
+    field_name,
+)
 from sgcheck.review.sides import Side, resolve_both
 from sgcheck.source import Progress, silent
 
@@ -109,7 +118,7 @@ def _declared(change: Change, sites: Iterable[Site], declared: Declarations) -> 
     for site in sites:
         found = None
         if site.kind in ("default", "flag") and site.file is None:
-            found = declared.field(change.subject)
+            found = declared.field(field_name(change))
         out.append(replace(found, kind=site.kind) if found is not None else site)
     return tuple(out)
 

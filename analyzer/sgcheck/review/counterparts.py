@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from sgcheck.errors import SourceError
 from sgcheck.review.causes import Causes
-from sgcheck.review.model import Counterpart, Entry, Site
+from sgcheck.review.model import Counterpart, Entry, Site, field_name
 from sgcheck.review.outline import Line
 from sgcheck.source import SERVER_ARGS, Tree
 
@@ -50,8 +50,9 @@ def counterparts(entries: Iterable[Entry], causes: Causes) -> list[Entry]:
             continue
         if files[0] is None or files[1] is None:
             files = (_files(causes.old.tree), _files(causes.new.tree))
-        old_now = _other(change.subject, change.old_sites, causes, 0, files)
-        new_before = _other(change.subject, change.new_sites, causes, 1, files)
+        name = field_name(change)
+        old_now = _other(name, change.old_sites, causes, 0, files)
+        new_before = _other(name, change.new_sites, causes, 1, files)
         out.append(replace(entry, old_now=old_now, new_before=new_before))
     return out
 
@@ -64,25 +65,18 @@ def _other(
     files: tuple[list[str] | None, list[str] | None],
 ) -> Counterpart | None:
     """The rule of the other tree that writes the same value, the likest conditions first."""
-    if not sites or sites[-1].kind not in _KINDS or sites[-1].file is None:
-        return None
-    site = sites[-1]
-    mine = [
-        each
-        for each in writings(causes, side, [site.file or ""], field)
-        if site.line is not None
-        and each.line <= site.line <= each.line + 200
-        and causes.outlines[side].find(each.file, each.line)
-        == causes.outlines[side].find(site.file or "", site.line)
-    ]
-    if not mine:
+    for site in reversed(sites):
+        mine = _writing(site, field, causes, side)
+        if mine is not None:
+            break
+    else:
         return None
     other = 1 - side
-    all_files = dict.fromkeys([*(files[other] or []), site.file or ""])
-    found = [w for w in writings(causes, other, all_files, field) if w.value == mine[0].value]
+    all_files = dict.fromkeys([*(files[other] or []), mine.file])
+    found = [w for w in writings(causes, other, all_files, field) if w.value == mine.value]
     if not found:
         return None
-    atoms = atoms_of(mine[0].conditions)
+    atoms = atoms_of(mine.conditions)
     best = max(found, key=lambda w: (_likeness(atoms, atoms_of(w.conditions)), -w.line))
     theirs = atoms_of(best.conditions)
     if atoms and theirs and atoms.keys().isdisjoint(theirs):
@@ -101,6 +95,18 @@ def _other(
         tuple(text for key, text in theirs.items() if key not in atoms),
         tuple(text for key, text in atoms.items() if key not in theirs),
     )
+
+
+def _writing(site: Site, field: str, causes: Causes, side: int) -> Writing | None:
+    """The rule that stands at a site, if it writes the field."""
+    if site.kind not in _KINDS or site.file is None or site.line is None:
+        return None
+    find = causes.outlines[side].find
+    here = find(site.file, site.line)
+    for each in writings(causes, side, [site.file], field):
+        if here is not None and find(each.file, each.line) == here:
+            return each
+    return None
 
 
 def _likeness(left: dict[str, str], right: dict[str, str]) -> float:

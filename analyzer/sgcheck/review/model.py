@@ -193,3 +193,11 @@ class Review:
     def of(self, category: Category) -> list[Entry]:
         """The entries of a category."""
         return [entry for entry in self.entries if entry.change.category == category]
+
+
+def field_name(change: Change) -> str:
+    """The field behind a change, whose subject may be a backend."""
+    for answer in (change.new, change.old):
+        if isinstance(answer, FieldAnswer):
+            return answer.name
+    return change.subject

@@ -7,6 +7,7 @@ import ast
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 _EXITS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
@@ -75,8 +76,12 @@ class Outline:
         return found[0].lines[found[1]].text if found is not None else None
 
 
+@lru_cache(maxsize=1500)
 def outline(file: str, content: bytes) -> Outline:
-    """Read a file; one that Python does not take has no functions and a `problem`."""
+    """Read a file; one that Python does not take has no functions and a `problem`.
+
+    The same content is read once, whichever trees have it.
+    """
     out = Outline(file)
     try:
         tree = ast.parse(content)

@@ -81,6 +81,8 @@ def subject(change: Change) -> str:
     """What changed: the backends that a field is, or the field."""
     if change.subject in ("start", "log"):
         return ""
+    if change.roles == (change.subject,):
+        return clean(change.subject)
     if change.roles:
         return f"{', '.join(change.roles)} ({clean(change.subject)})"
     return clean(change.subject)
