@@ -18,6 +18,7 @@ COMMANDS = {
     "batch": ("sgcheck.commands.batch:batch", "The same for many launches, in JSON lines."),
     "why": ("sgcheck.commands.why:why", "The chain that gave one field its value."),
     "scan": ("sgcheck.commands.scan:scan", "Find and check the launches in deployment files."),
+    "lsp": ("sgcheck.commands.lsp:lsp", "Serve an editor (Language Server Protocol)."),
     "explain": ("sgcheck.commands.explain:explain", "Show a rule's page."),
     "confirm": ("sgcheck.commands.confirm:confirm", "Compare a prediction with the truth."),
     "doctor": ("sgcheck.commands.doctor:doctor", "Compare this host with what is assumed."),

@@ -67,6 +67,22 @@ def launches(doc: Document, around: Around) -> list[Launch]:
     return found
 
 
+def variants(doc: Document) -> list[Node]:
+    """Sections that only say in what a variant differs from the recipe's base, none of them whole."""
+    if not isinstance(doc.root, MappingNode):
+        return []
+    return [
+        key_node for key, key_node, value in doc.items(doc.root) if _is_variant(doc, key, value)
+    ]
+
+
+def _is_variant(doc: Document, key: str, value: Node) -> bool:
+    changes = (
+        isinstance(value, MappingNode) and doc.get(value, "backend", "sglang_config") is not None
+    )
+    return changes and key.startswith(("override_", "zip_override_"))
+
+
 def _mappings(
     doc: Document,
 ) -> Iterator[tuple[tuple[str, ...], tuple[Node, ...], Node]]:
@@ -79,7 +95,11 @@ def _mappings(
         below: list[tuple[tuple[str, ...], tuple[Node, ...], Node]] = []
         if isinstance(node, MappingNode):
             yield path, parents, node
-            below = [((*path, k), (*parents, node), v) for k, _, v in doc.items(node)]
+            below = [
+                ((*path, k), (*parents, node), v)
+                for k, _, v in doc.items(node)
+                if path or not _is_variant(doc, k, v)
+            ]
         elif isinstance(node, SequenceNode):
             below = [((*path, str(i)), parents, v) for i, v in enumerate(node.value)]
         stack.extend(reversed([b for b in below if not isinstance(b[2], ScalarNode)]))

@@ -11,7 +11,14 @@ from sgcheck.scan.context import Around, build_launch
 from sgcheck.scan.model import ConfigEntry, ConfigFile, Launch
 from sgcheck.scan.text import Hole, Mapped, SourceFile
 from sgcheck.scan.words import Field, hole_text, to_word
-from sgcheck.scan.yaml_nodes import Document, TooLarge, flag_texts, load_documents, plain_value
+from sgcheck.scan.yaml_nodes import (
+    Document,
+    TooLarge,
+    flag_texts,
+    is_null,
+    load_documents,
+    plain_value,
+)
 
 # Keys that make a mapping SGLang's: the model's path and something only SGLang calls so.
 _MODEL_KEYS = frozenset({"model-path", "model"})
@@ -151,9 +158,19 @@ def embedded_config(file: SourceFile, text: Mapped, name: str) -> ConfigFile | N
 
 
 def mapping_launch(doc: Document, node: Node, around: Around, launcher: str) -> Launch | None:
-    """The launch that a mapping of flags describes; None when it has none."""
+    """The launch that a mapping of flags describes; None when it has none.
+
+    A recipe's launcher leaves out what is null and writes underscores of a key as hyphens; SGLang's own
+    merger does neither.
+    """
     fields: list[Field] = []
-    for _, _, _, words in entries_of(doc, node):
+    for key, key_node, value, words in entries_of(doc, node):
+        if launcher == "recipe":
+            if is_null(value) or not words:
+                continue
+            place = doc.place(key_node)
+            name = Mapped.standing_for("--" + key.replace("_", "-"), *place)
+            words = [Field(name, *place), *words[1:]]
         fields += words
     if not fields:
         return None

@@ -63,6 +63,10 @@ def read_text(
         shared = kubernetes.collect(documents)
         for doc in documents:
             found += _document(doc, around, beside, shared)
+            for key in recipes.variants(doc):
+                line = file.line_of(doc.place(key)[0])
+                reason = "a variant that changes the recipe's base: only the base is checked"
+                skipped.append(Skipped(file.path, reason, line))
         found += _unused_configs(documents, around, shared)
     except TooLarge:
         reason = "the YAML grows too large when its aliases are followed"
