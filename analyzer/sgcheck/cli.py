@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import sys
 from collections.abc import Sequence
 
@@ -89,6 +90,8 @@ def run(args: Sequence[str] | None = None) -> int:
 
 def main() -> None:
     """The console script."""
+    # A launch makes many objects that stay: looking through them for garbage costs a seventh.
+    gc.set_threshold(50_000, 20, 20)
     sys.exit(run())
 
 

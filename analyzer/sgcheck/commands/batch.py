@@ -17,6 +17,7 @@ from typing import IO, Any
 import click
 
 from sgcheck.commands import options
+from sgcheck.commands.ahead import in_order
 from sgcheck.commands.base import PlainCommand, option
 from sgcheck.commands.cases import Answer, BatchSettings, CaseWorker, failed_answer
 from sgcheck.commands.levels import EXIT_FAULT, EXIT_NOTHING, exit_code
@@ -107,7 +108,7 @@ def answers(lines: Iterable[bytes], settings: BatchSettings, jobs: int) -> Itera
     """The answers in the order of the lines, each as soon as it and those before it are there."""
     if jobs == 1:
         worker = CaseWorker(settings)
-        yield from map(worker.answer, lines)
+        yield from in_order(lines, worker.group, worker.answer)
     else:
         yield from _parallel_answers(lines, settings, jobs)
 

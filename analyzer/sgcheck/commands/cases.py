@@ -68,6 +68,16 @@ class CaseWorker:
             kind = type(error).__name__
             return failed_answer(f"internal fault: {kind}: {error}", case_id)
 
+    def group(self, line: bytes) -> tuple[str, ...]:
+        """Lines of one group share the most work: the same source, machine and environment."""
+        try:
+            case = parse_case(line)
+            machine = [case.get(key) for key in ("arch", "gpu", "cuda", "cudnn")]
+            parts = (case.get("sglang"), machine[0], machine, case.get("env") or None)
+            return tuple(json.dumps(part, sort_keys=True) for part in parts)
+        except (SgcheckError, RecursionError):
+            return ()
+
     def _predict(self, case: Mapping[str, Any]) -> Answer:
         selection = self._settings.selection
         launch = self._launch(case)

@@ -88,7 +88,7 @@ def check_read(obj: Any, name: str) -> None:
 
 def check_write(obj: Any, name: str) -> None:
     """Refuse what may not be set or deleted. `name` is a plain string."""
-    if isinstance(obj, _SPECIAL):
+    if issubclass(type(obj), _SPECIAL):
         _check_special(obj, name)
     if name in FORBIDDEN_ATTRIBUTES and (is_dunder(name) or not is_own(obj, name)):
         raise Refused(f"attribute {name}")

@@ -117,7 +117,10 @@ def _delattr(obj: Any, name: Any) -> None:
 
 
 def _isinstance(obj: Any, cls: Any) -> Any:
-    if issubclass(type(obj), Unknown) or issubclass(type(cls), Unknown):
+    kind = type(cls)
+    if kind is type and not issubclass(type(obj), Unknown):
+        return isinstance(obj, cls)
+    if issubclass(type(obj), Unknown) or issubclass(kind, Unknown):
         return ASK[-1].apply(
             isinstance,
             (

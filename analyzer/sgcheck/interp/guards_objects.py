@@ -314,6 +314,16 @@ def _dunder_method(obj: Any, name: str, args: tuple[Any, ...], kwargs: dict[str,
             return call(getattr(obj, name), *before, key, *rest[1:])
         if R.journal is not None and isinstance(target, CONTAINERS):
             R.journal.container(target)
+    elif name == "__getattribute__" and obj is object and R.region is None and not kwargs:
+        if (
+            len(args) == 2
+            and type(args[1]) is str
+            and args[1] != "__dict__"
+            and args[1] not in access.RAW
+            and not issubclass(type(args[0]), (Unknown, super))
+        ):
+            access.check_read(*args)
+            return object.__getattribute__(*args)
     elif name == "__call__" and not access.is_own(obj, name):
         return call(obj, *args, **kwargs)
     elif name in constructors.OPERATORS and not access.is_own(obj, name):

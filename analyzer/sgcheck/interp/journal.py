@@ -71,7 +71,7 @@ class Journal:
 
     def attr(self, obj: Any, name: str) -> None:
         """About to set or delete an attribute."""
-        if isinstance(obj, type):
+        if issubclass(type(obj), type):
             self.entries.append((TYPE, obj, name, obj.__dict__.get(name, MISSING)))
             return
         space = instance_dict(obj)

@@ -137,7 +137,10 @@ def failed_document(error: str, case_id: JsonValue = None) -> Document:
 
 def dump_line(document: JsonValue) -> str:
     """One line of JSON, in ASCII, without its newline."""
-    return json.dumps(_finite(document), separators=(",", ":"), allow_nan=False)
+    try:
+        return json.dumps(document, separators=(",", ":"), allow_nan=False)
+    except ValueError:
+        return json.dumps(_finite(document), separators=(",", ":"), allow_nan=False)
 
 
 def dump_pretty(document: JsonValue) -> str:

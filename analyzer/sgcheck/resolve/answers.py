@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from sgcheck.resolve.predict import Predictor
 
 _MISSING = dataclasses.MISSING
+_SIMPLE = (bool, type(None), str)
+"""Types of defaults that are reported as they are."""
 
 
 def resolution(
@@ -108,6 +110,7 @@ class Answers:
         self._places: dict[str, Place] | None = None
         self.trace = trace
         self.explored = explored
+        self.usual = predictor.untouched
         self.started = space.any_of(condition for condition, _ in explored.ends)
         self.user_set = ArgumentParser.given.names()
         self.by_field: dict[str, list[Event]] = {}
@@ -268,8 +271,31 @@ class Answers:
             return ends[0][1].values.get(name)
         return Choice(tuple((condition, snapshot.values.get(name)) for condition, snapshot in ends))
 
+    def untouched(self, name: str, default: Any) -> FieldAnswer | None:
+        """The answer for a field that nothing has given a value; the same for every launch."""
+        if (
+            name in self.user_set
+            or name in self.by_field
+            or len(self.explored.ends) != 1
+            or type(default) not in _SIMPLE
+        ):
+            return None
+        value = self.explored.ends[0][1].values.get(name)
+        initial = self.trace.initial.get(name, default) if self.trace is not None else default
+        if value is not default or initial is not default:
+            return None
+        known = self.usual.get(name)
+        if known is None or known[0] is not default or known[1] is not (self.trace is not None):
+            why = (Because("default", default, effective=True),) if self.trace is not None else ()
+            answer = FieldAnswer(name, "decided", value=default, default=default, because=why)
+            known = self.usual[name] = default, self.trace is not None, answer
+        return known[2]
+
     def field(self, name: str) -> FieldAnswer:
         default = self.defaults.get(name, _MISSING)
+        usual = self.untouched(name, default)
+        if usual is not None:
+            return usual
         shown_default = None if default is _MISSING else plain(default)
         user_set = name in self.user_set
         initial = self.trace.initial.get(name, default) if self.trace is not None else default

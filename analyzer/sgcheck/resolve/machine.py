@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import gc
+import typing
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sgcheck.interp.access import module_names
 from sgcheck.interp.interpreter import Interpreter
+from sgcheck.interp.loader import TreeModule
 from sgcheck.resolve.parser_memo import ParserMemo
 from sgcheck.resolve.resolution import Reason
 from sgcheck.syntax.cache import CodeCache
@@ -70,6 +74,19 @@ class Machine:
     def env_for(self, launch: Any) -> dict[str, str]:
         """The environment at the start of a launch."""
         return launch_environment(launch.env)
+
+    def close(self) -> None:
+        """Give the memory back; the machine answers no launch any more.
+
+        The garbage collector alone would not: factories of msgspec's fields refer to functions
+        without telling it, and the standard library remembers `Optional[X]` by the class in it.
+        """
+        for module in self.interpreter.loader.modules.values():
+            if isinstance(module, TreeModule):
+                module_names(module).clear()
+        for forget in getattr(typing, "_cleanups", ()):
+            forget()
+        gc.collect()
 
     def _transformers(self, world: World) -> Mapping[str, Any]:
         from sgcheck.world import transformers, unknown_transformers

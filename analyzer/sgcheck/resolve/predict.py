@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import re
 import sys
 from collections.abc import Callable, Mapping
@@ -17,7 +16,7 @@ from sgcheck.resolve.explored import Explored, Snapshot, describe, explore
 from sgcheck.resolve.initialise import ALGORITHM, once, select
 from sgcheck.resolve.launch import Launch
 from sgcheck.resolve.machine import Machine
-from sgcheck.resolve.resolution import Outcome, Reason, Resolution, TreeInfo
+from sgcheck.resolve.resolution import FieldAnswer, Outcome, Reason, Resolution, TreeInfo
 from sgcheck.resolve.run import (
     SERVER_ARGS_MODULE,
     Run,
@@ -83,6 +82,8 @@ class Predictor:
         self.info = TreeInfo(tree.version, tree.origin, tree.digest, tree.ref)
         self._profile = _profile(tree, packages or {})
         self._machines: list[tuple[Any, Machine]] = []
+        self.untouched: dict[str, tuple[Any, bool, FieldAnswer]] = {}
+        """Answers for fields at their default, by name, with that default and whether they say why."""
         self._sides = [] if stand_in else self._for_stand_ins(packages, cache, eager)
 
     def _for_stand_ins(
@@ -415,8 +416,7 @@ class Predictor:
             return machine
         self._machines.append((key, machine))
         if len(self._machines) > KEPT_MACHINES:
-            del self._machines[0]
-            gc.collect()
+            self._machines.pop(0)[1].close()
         return machine
 
     def _unmodelled(self, launch: Launch) -> Resolution:

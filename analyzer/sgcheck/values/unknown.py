@@ -236,17 +236,23 @@ PlainObject.__name__ = PlainObject.__qualname__ = "object"
 
 def find_unknown(value: Any, depth: int = 4) -> Unknown | None:
     """The first unknown in `value` or in its containers down to `depth`, or None."""
-    if isinstance(value, Unknown):
-        return value
+    kind = type(value)
+    if kind is str or kind is int or kind is bool or value is None:
+        return None
+    if issubclass(kind, Unknown):
+        return value  # type: ignore[no-any-return]
     if depth == 0:
         return None
-    if isinstance(value, dict):
+    if issubclass(kind, dict):
         items: Any = [*value.keys(), *value.values()]
-    elif isinstance(value, list | tuple | set | frozenset):
+    elif issubclass(kind, (list, tuple, set, frozenset)):
         items = value
     else:
         return None
     for item in items:
+        kind = type(item)
+        if kind is str or kind is int or kind is bool or item is None:
+            continue
         found = find_unknown(item, depth - 1)
         if found is not None:
             return found

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
+import operator
 import re
 import typing
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 import packaging.specifiers
 import packaging.version
-import yaml
 
 from sgcheck.resolve.resolution import Reason
 from sgcheck.values.signals import Escape, LimitReached, Refused
@@ -35,14 +35,36 @@ class _FieldInfo:
         return self.default is msgspec.NODEFAULT and self.default_factory is msgspec.NODEFAULT
 
 
-def struct_fields(of: Any) -> tuple[_FieldInfo, ...]:
-    """`msgspec.structs.fields`, which evaluates no annotation: `type` is what the class body says."""
+_Fields: TypeAlias = tuple[_FieldInfo, ...]
+
+
+def struct_fields(
+    of: Any, kept: dict[type, tuple[dict[str, Any], _Fields]] | None = None
+) -> _Fields:
+    """`msgspec.structs.fields`, which evaluates no annotation: `type` is what the class body says.
+
+    `kept` remembers the answers by class.
+    """
     cls = of if isinstance(of, type) else type(of)
     if not issubclass(cls, msgspec.Struct):
         raise TypeError("`struct_fields` expects a `msgspec.Struct`")
     annotations: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
         annotations.update(base.__dict__.get("__annotations__", {}))
+    if kept is None:
+        return _fields_of(cls, annotations)
+    # What else goes in is fixed when the class is made.
+    known = kept.get(cls)
+    if known is None or not _same_objects(known[0], annotations):
+        known = kept[cls] = annotations, _fields_of(cls, annotations)
+    return known[1]
+
+
+def _same_objects(left: dict[str, Any], right: dict[str, Any]) -> bool:
+    return left.keys() == right.keys() and all(map(operator.is_, left.values(), right.values()))
+
+
+def _fields_of(cls: Any, annotations: dict[str, Any]) -> _Fields:
     names = cls.__struct_fields__
     defaults = cls.__struct_defaults__
     first = len(names) - len(defaults)
@@ -116,15 +138,20 @@ def _defstruct(
 
 
 def _msgspec() -> dict[str, Facade]:
+    kept: dict[type, tuple[dict[str, Any], _Fields]] = {}
+
     def field(**options: Any) -> Any:
         return msgspec.field(**options)
+
+    def fields(of: Any) -> _Fields:
+        return struct_fields(of, kept)
 
     def convert(*args: Any, **kwargs: Any) -> Any:
         return not_modelled("msgspec.convert")
 
     structs = Facade(
         "msgspec.structs",
-        {"fields": struct_fields, "asdict": msgspec.structs.asdict, "astuple": msgspec.structs.astuple,
+        {"fields": fields, "asdict": msgspec.structs.asdict, "astuple": msgspec.structs.astuple,
          "replace": msgspec.structs.replace, "force_setattr": msgspec.structs.force_setattr, "FieldInfo": _FieldInfo},
     )  # fmt: skip
     names = {
@@ -201,8 +228,22 @@ def _json() -> Facade:
     )
 
 
+class _YamlFacade(Facade):
+    """`yaml`, whose import takes long and which few launches use."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "YAMLError":
+            return super().__getattr__(name)
+        import yaml
+
+        self.__dict__[name] = yaml.YAMLError
+        return yaml.YAMLError
+
+
 def _yaml() -> Facade:
     def safe_load(stream: Any) -> Any:
+        import yaml
+
         text = stream.read() if isinstance(stream, VirtualFile) else stream
         if isinstance(text, Unknown):
             return text
@@ -211,12 +252,11 @@ def _yaml() -> Facade:
         return yaml.safe_load(text)
 
     def dump(value: Any, *args: Any, **kwargs: Any) -> Any:
+        import yaml
+
         return lifted(yaml.safe_dump)(value)
 
-    return Facade(
-        "yaml",
-        {"safe_load": safe_load, "dump": dump, "safe_dump": dump, "YAMLError": yaml.YAMLError},
-    )
+    return _YamlFacade("yaml", {"safe_load": safe_load, "dump": dump, "safe_dump": dump})
 
 
 def _quiet(function: Any) -> Any:

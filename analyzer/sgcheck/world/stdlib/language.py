@@ -26,6 +26,20 @@ from sgcheck.values.signals import LimitReached, Refused
 from sgcheck.values.unknown import Unknown
 from sgcheck.world.facade import Facade, changing, lifted, public_names
 
+
+def _overload(function: Any) -> Any:
+    """`typing.overload`, which keeps no register: it would hold all that the function reaches."""
+
+    def overloaded(*args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(
+            "You should not call an overloaded function. A series of @overload-decorated functions "
+            "outside a stub module should always be followed by an implementation that is not "
+            "@overload-ed."
+        )
+
+    return overloaded
+
+
 _CHANGING = ("no_type_check", "final", "override", "runtime_checkable", "runtime", "deprecated")
 
 
@@ -72,8 +86,11 @@ def _typing(
         )
         names["get_type_hints"] = get_type_hints
         names["TYPE_CHECKING"] = False
-        for evaluating in ("get_annotations", "evaluate_forward_ref", "reveal_type"):
-            names.pop(evaluating, None)
+        names["overload"] = _overload
+        for absent in (
+            "get_annotations", "evaluate_forward_ref", "reveal_type", "get_overloads", "clear_overloads"
+        ):  # fmt: skip
+            names.pop(absent, None)
         for decorator in _CHANGING:
             if decorator in names:
                 names[decorator] = changing(names[decorator])

@@ -23,6 +23,8 @@ _LOADING_ONLY = (
     "_from_auto",
     "_commit_hash",
 )
+_read = object.__getattribute__
+_write = object.__setattr__
 _TEXT_NAMES = ("decoder", "generator", "text_config")
 
 
@@ -46,15 +48,12 @@ class Configuration:
     _auto_class: Any = None
 
     def __setattr__(self, key: str, value: Any) -> None:
-        names = super().__getattribute__("attribute_map")
-        super().__setattr__(names.get(key, key), value)
+        names = _read(self, "attribute_map")
+        _write(self, names.get(key, key), value)
 
     def __getattribute__(self, key: str) -> Any:
-        if key != "attribute_map":
-            names = super().__getattribute__("attribute_map")
-            if key in names:
-                key = names[key]
-        return super().__getattribute__(key)
+        names = _read(self, "attribute_map")
+        return _read(self, names[key] if key in names and key != "attribute_map" else key)
 
     # -- loading ------------------------------------------------------------------------------
 
@@ -240,8 +239,8 @@ class Configuration:
     def to_diff_dict(self) -> dict[str, Any]:
         """The attributes that differ from a fresh instance, as plain values."""
         values = self.to_dict()
-        general = self._root().to_dict()
-        own = {} if self.has_no_defaults_at_init else type(self)().to_dict()
+        general = self._root._default_values()
+        own = {} if self.has_no_defaults_at_init else type(self)._default_values()
         output: dict[str, Any] = {}
         for key, value in values.items():
             attribute = self._attribute_for_diff(key)
@@ -264,6 +263,17 @@ class Configuration:
             output["quantization_config"] = self._plain_quantization()
         self._dtypes_to_names(output)
         return output
+
+    @classmethod
+    def _default_values(cls) -> dict[str, Any]:
+        """A fresh instance as plain values, not to be changed. The library's own classes keep them."""
+        if cls.__module__.partition(".")[0] != "transformers":
+            return cls().to_dict()
+        kept: dict[str, Any] | None = cls.__dict__.get("_kept_default_values")
+        if kept is None:
+            kept = cls().to_dict()
+            type.__setattr__(cls, "_kept_default_values", kept)
+        return kept
 
     def _attribute_for_diff(self, key: str) -> Any:
         return getattr(self, key, None)
@@ -377,7 +387,7 @@ class Configuration:
 
 
 def _nested_difference(values: Any, general: dict[str, Any], config: Any) -> dict[str, Any]:
-    default = type(config)().to_dict() if config is not None else {}
+    default = type(config)._default_values() if config is not None else {}
     output = {}
     for key, value in values.items():
         inner = config._attribute_for_diff(str(key)) if config is not None else None

@@ -20,9 +20,9 @@ class PerLayer:
     _release: Any
 
     def __getattribute__(self, key: str) -> Any:
-        read = super().__getattribute__
-        values = read("__dict__")
+        values = object.__getattribute__(self, "__dict__")
         spec = values.get(_SPEC)
+        read = super().__getattribute__
         if (
             spec is not None
             and _stored_name(read, key) in spec.per_layer_attributes
