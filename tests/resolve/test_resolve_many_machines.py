@@ -60,7 +60,7 @@ def test_a_machine_that_is_dropped_leaves_nothing() -> None:
     files = {"sglang/__init__.py": b"", "sglang/srt/__init__.py": b""}
     tree = memory_tree({**files, "sglang/srt/server_args.py": ENTRY}, metadata=METADATA)
     predictor = Predictor(tree)
-    for count in range(1, 9):
+    for count in range(1, predict.KEPT_MACHINES + 4):
         target = resolve_target("sm120", None, gpu_count=count)
         result = predictor.check(Launch((), {}, target, UNKNOWN_MODEL, {}), explore=False)
         assert result.outcome.status == "ok", result.outcome

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from sgcheck.resolve.predict import Predictor
 
 _MISSING = dataclasses.MISSING
-_SIMPLE = (bool, type(None), str)
+_SIMPLE = (bool, type(None), str, int)
 """Types of defaults that are reported as they are."""
 
 

@@ -240,13 +240,16 @@ def copy_parser(source: ArgumentParser, target: ArgumentParser) -> None:
         if type(value) is list:
             elements: list[Any] = []
             copies[id(value)] = elements
-            elements.extend(map(part, value))
+            elements.extend([copies.get(id(one)) or part(one) for one in value])
             return elements
         if type(value) is dict:
             entries: dict[Any, Any] = {}
             copies[id(value)] = entries
             for key, entry in value.items():
-                entries[key] = dict(entry) if name == "_registries" else part(entry)
+                known = copies.get(id(entry))
+                if known is None:
+                    known = dict(entry) if name == "_registries" else part(entry)
+                entries[key] = known
             return entries
         return part(value)
 

@@ -45,7 +45,7 @@ STAND_IN_MODEL = "/models/model"
 
 Report = Callable[..., Any]
 
-KEPT_MACHINES = 3
+KEPT_MACHINES = 6
 SECONDS = 60.0
 STEPS = 100_000_000
 
