@@ -433,7 +433,23 @@ ATTACKS: dict[str, str] = {
     """,
     "__import__": """
         def attempt():
-            return __import__("os").system
+            return __import__("os").system("true")
+    """,
+    "__import__ of a module's own imports": """
+        def attempt():
+            return __import__("logging").sys.modules
+    """,
+    "__import__ with a fromlist": """
+        def attempt():
+            return __import__("os", fromlist=["system"]).system("true")
+    """,
+    "__import__ of a relative name": """
+        def attempt():
+            return __import__("server_args", globals(), locals(), ["x"], 1)
+    """,
+    "the globals of __import__": """
+        def attempt():
+            return __import__.__self__, __import__.__globals__
     """,
     "__builtins__": """
         def attempt():
@@ -553,27 +569,27 @@ ATTACKS: dict[str, str] = {
     "type hints": """
         import typing
         class Probe:
-            x: "__import__('os').system" = 0
+            x: "__import__('os').system('true')" = 0
         def attempt():
-            return typing.get_type_hints(Probe)
+            return typing.get_type_hints(Probe)["x"]
     """,
     "type hints in a given namespace": """
         import typing
         class Probe:
-            x: "__import__('os').system" = 0
+            x: "__import__('os').system('true')" = 0
         def attempt():
-            return typing.get_type_hints(Probe, {}, {})
+            return typing.get_type_hints(Probe, {}, {})["x"]
     """,
     "typing_extensions.get_annotations": """
         import typing_extensions
         def attempt():
             class Probe:
-                __annotations__ = {"x": "__import__('os').system"}
+                __annotations__ = {"x": "__import__('os').system('true')"}
             return typing_extensions.get_annotations(Probe, globals={}, locals={}, eval_str=True)
     """,
     "signature that evaluates": """
         import inspect
-        def probe(x: "__import__('os').system"):
+        def probe(x: "__import__('os').system('true')"):
             pass
         def attempt():
             return inspect.Signature.from_callable(probe, globals={}, locals={}, eval_str=True).parameters["x"].annotation.__name__
@@ -581,7 +597,7 @@ ATTACKS: dict[str, str] = {
     "singledispatch registers by annotation": """
         import functools
         class Probe:
-            __annotations__ = {"x": "__import__('os').system", "return": "int"}
+            __annotations__ = {"x": "__import__('os').system('true')", "return": "int"}
             def __call__(self):
                 pass
         @functools.singledispatch

@@ -374,7 +374,6 @@ def make_builtins(extra: dict[str, Any]) -> dict[str, Any]:
         "eval",
         "exec",
         "compile",
-        "__import__",
         "input",
         "breakpoint",
         "open",

@@ -8,7 +8,7 @@ the tree is asked of the world.
 from __future__ import annotations
 
 import time
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from types import CodeType, ModuleType
 from typing import Any, Protocol
 
@@ -23,8 +23,8 @@ from sgcheck.resolve.resolution import Reason
 from sgcheck.syntax.cache import CodeCache
 from sgcheck.syntax.names import guard, is_reserved
 from sgcheck.syntax.translate import TranslationRefused, translate
-from sgcheck.values.signals import Escape
-from sgcheck.values.unknown import ASK
+from sgcheck.values.signals import Escape, Refused
+from sgcheck.values.unknown import ASK, Unknown
 from sgcheck.world.stdlib.environment import Environ
 
 SITE = "/usr/local/lib/python3.12/dist-packages"
@@ -73,6 +73,7 @@ class Loader:
                 guard("from"): self._from,
                 guard("star"): self._star,
                 guard("lz"): self._lazy,
+                "__import__": self._import_by_call,
             }
         )
 
@@ -81,6 +82,23 @@ class Loader:
     def _import(self, name: str, whole: bool) -> Any:
         module = self.load(name)
         return module if whole else self.load(name.split(".", maxsplit=1)[0])
+
+    def _import_by_call(
+        self, name: Any, spaces: Any = None, local: Any = None, fromlist: Any = (), level: Any = 0
+    ) -> Any:
+        """The builtin `__import__`, with absolute names: what the statement would import."""
+        for given in (name, fromlist, level):
+            if isinstance(given, Unknown):
+                raise Escape(given.reason)
+        if not isinstance(name, str) or level != 0:
+            raise Refused("__import__ of a relative name")
+        if not fromlist:
+            return self._import(name, False)
+        module = self.load(name)
+        for wanted in fromlist:
+            with suppress(ImportError):
+                self.get(module, name, str(wanted))
+        return module
 
     def _from(self, name: str, names: tuple[str, ...]) -> tuple[Any, ...]:
         module = self.load(name)

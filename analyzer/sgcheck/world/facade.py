@@ -10,7 +10,7 @@ from typing import Any
 
 from sgcheck.interp import access, natives
 from sgcheck.resolve.resolution import Reason
-from sgcheck.values.signals import Refused
+from sgcheck.values.signals import Escape, Refused
 from sgcheck.values.symbols import Drawn
 from sgcheck.values.unknown import ASK, Unknown, find_unknown
 
@@ -71,6 +71,24 @@ class ForeignObject:
         if name.startswith("__"):
             raise AttributeError(name)
         return not_modelled(f"{self._name}.{name}")
+
+    def _operated(self, *others: Any) -> Any:
+        return not_modelled(self._name)
+
+    def _stopped(self, *others: Any) -> Any:
+        raise Escape(Reason(f"not-modelled({self._name})"))
+
+    # What it is, is not known: no operator may fail as if it were certain that there is none.
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __matmul__ = _operated
+    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _operated
+    __pow__ = __rpow__ = __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = _operated
+    __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = __neg__ = __pos__ = _operated
+    __invert__ = __abs__ = __lt__ = __le__ = __gt__ = __ge__ = __getitem__ = _operated
+    __len__ = __iter__ = __contains__ = __int__ = __float__ = __index__ = _stopped
+    __enter__ = __exit__ = __setitem__ = __delitem__ = _stopped
+
+    def __bool__(self) -> bool:
+        return True
 
     def __repr__(self) -> str:
         return f"<{self._name}>"
