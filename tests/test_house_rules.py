@@ -1,0 +1,287 @@
+"""What holds for the whole repository: sizes, names that the engine must not know, paths, documents."""
+
+from __future__ import annotations
+
+import ast
+import gzip
+import json
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import click
+import pytest
+
+from sgcheck.cli import cli as main
+from sgcheck_rules import history
+
+ROOT = Path(__file__).resolve().parents[1]
+ENGINE = ("interp", "syntax", "values", "resolve", "world", "graph")
+MOST_LINES = 500
+
+CODE = sorted(
+    path
+    for folder in ("analyzer", "rules", "tests", "benchmarks", "fixtures/oracle")
+    for path in (ROOT / folder).rglob("*.py")
+)
+DOCUMENTS = sorted(
+    [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *ROOT.glob("benchmarks/*.md")]
+)
+
+
+def named(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+# -- code -------------------------------------------------------------------------------------------
+
+
+def is_code(path: Path) -> bool:
+    """Whether a module does anything; one that only holds texts may be long."""
+    body = ast.parse(path.read_text(encoding="utf-8")).body
+    return any(isinstance(node, ast.FunctionDef | ast.ClassDef) for node in body)
+
+
+def test_modules_have_fewer_than_500_lines() -> None:
+    long = {
+        named(path): count
+        for path in CODE
+        if (count := path.read_text(encoding="utf-8").count("\n")) >= MOST_LINES and is_code(path)
+    }
+    assert long == {}
+
+
+def texts_of(path: Path) -> Iterator[tuple[int, str]]:
+    """The string constants of a module that are no docstrings."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    prose = {
+        id(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
+            yield node.lineno, node.value
+
+
+def engine_modules() -> list[Path]:
+    return [p for p in CODE if named(p).startswith(tuple(f"analyzer/sgcheck/{f}/" for f in ENGINE))]
+
+
+@cache
+def fields_by_release() -> dict[str, frozenset[str]]:
+    """The fields of `ServerArgs` in each release of which resolutions are recorded."""
+    found = {}
+    for path in (ROOT / "fixtures" / "oracle").glob("*.json.gz"):
+        document = json.loads(gzip.decompress(path.read_bytes()))
+        found[document["version"]] = frozenset(document["usual"])
+    return found
+
+
+def test_the_engine_knows_no_release_number() -> None:
+    number = re.compile(r"(?<![\d.])0\.[3-9]\.\d+(\.post\d+|rc\d+)?(?![\d.])")
+    wrong = [
+        f"{named(path)}:{line}: {text!r}"
+        for path in engine_modules()
+        for line, text in texts_of(path)
+        if number.search(text)
+    ]
+    assert wrong == []
+
+
+# What the answer's `effective` section is read from: its names are those of the outside contract.
+OF_THE_CONTRACT = {"analyzer/sgcheck/resolve/effective.py"}
+
+
+def test_the_engine_knows_no_field_that_only_some_releases_have() -> None:
+    releases = fields_by_release().values()
+    changing = frozenset.union(*releases) - frozenset.intersection(*releases)
+    assert len(changing) > 100
+    wrong = [
+        f"{named(path)}:{line}: {text!r}"
+        for path in engine_modules()
+        if named(path) not in OF_THE_CONTRACT
+        for line, text in texts_of(path)
+        if text in changing and "_" in text
+    ]
+    assert wrong == []
+
+
+# -- paths ------------------------------------------------------------------------------------------
+
+
+@cache
+def tracked() -> list[Path]:
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False, text=True
+    )
+    if listed.returncode != 0:
+        pytest.skip("no git checkout")
+    return [ROOT / name for name in listed.stdout.split("\0") if name]
+
+
+def test_no_path_of_a_machine() -> None:
+    # Deployment files and texts about them name paths inside containers.
+    machine = re.compile(rb"/(?:work|Users|opt/venv)/\w|/tmp/[a-z]+(?:/|-)[\w.]+/|/root/\.pyenv")
+    own = re.compile(re.escape(str(ROOT).encode()) + rb"\b")
+    wrong = []
+    for path in tracked():
+        if path.suffix in (".gz", ".js") or named(path).startswith(("fixtures/", "tests/")):
+            continue
+        for number, line in enumerate(path.read_bytes().splitlines(), 1):
+            if machine.search(line) or own.search(line):
+                wrong.append(f"{named(path)}:{number}: {line[:120]!r}")
+    assert wrong == []
+
+
+# -- documents --------------------------------------------------------------------------------------
+
+
+def spans(path: Path) -> Iterator[tuple[int, str]]:
+    """Code in a document: spans between backticks, and lines of blocks."""
+    fenced = False
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if line.lstrip().startswith("```"):
+            fenced = not fenced
+        elif fenced or line.startswith("    "):
+            yield number, line.strip()
+        else:
+            for text in re.findall(r"`([^`]+)`", line):
+                yield number, text.strip()
+
+
+@cache
+def commands() -> dict[str, click.Command]:
+    context = click.Context(main)
+    found = {}
+    for name in main.list_commands(context):
+        command = main.get_command(context, name)
+        assert command is not None
+        found[name] = command
+    return found
+
+
+@cache
+def options_of(command: click.Command) -> frozenset[str]:
+    """The options that a command's help shows, and their other spellings."""
+    names = {"--help"} | set(re.findall(r"(?<![\w-])--?[a-z][a-z0-9-]*", help_of(command)))
+    for param in command.params:
+        if isinstance(param, click.Option):
+            names.update(param.opts, param.secondary_opts)
+    return frozenset(names)
+
+
+def help_of(command: click.Command) -> str:
+    return command.get_help(click.Context(command, info_name=command.name, terminal_width=200))
+
+
+def all_options() -> set[str]:
+    return set(options_of(main)).union(*map(options_of, commands().values()))
+
+
+def called(text: str) -> tuple[str, list[str]] | None:
+    """The command and sgcheck's own words of `… sgcheck …`, or None where the text is no such call."""
+    match = re.search(r"(?:^|[\s/])sgcheck(?: +|$)([^|&;>]*)", text)
+    if match is None:
+        return None
+    try:
+        words = shlex.split(match[1])
+    except ValueError:
+        return None
+    own = words[: words.index("--")] if "--" in words else words
+    if own and re.fullmatch(r"[a-z]+", own[0]):
+        return own[0], own[1:]
+    return "check", own
+
+
+def test_documents_name_only_commands_and_options_that_exist() -> None:
+    wrong, seen = [], 0
+    for path in DOCUMENTS:
+        for line, text in spans(path):
+            call = called(text)
+            if call is None:
+                continue
+            name, words = call
+            if name not in commands():
+                wrong.append(f"{named(path)}:{line}: there is no command {name}: {text}")
+                continue
+            seen += 1
+            known = options_of(commands()[name]) | options_of(main)
+            used = [w.strip("[]").split("=")[0] for w in words if w.strip("[]").startswith("-")]
+            used = [word for word in used if word.strip("-")]
+            wrong += [
+                f"{named(path)}:{line}: {name} has no {option}: {text}"
+                for option in used
+                if option not in known
+            ]
+    assert wrong == []
+    assert seen > 20
+
+
+# Options of other programs, which the documents name by themselves.
+OF_OTHERS = {"--check", "--no-deps", "--index-url", "--group", "--version"}
+
+
+def test_options_named_by_themselves_exist_somewhere() -> None:
+    known = all_options() | set(history.history().runs["flags"]) | OF_OTHERS
+    wrong = [
+        f"{named(path)}:{line}: {text}"
+        for path in DOCUMENTS
+        if path.parent.name != "rules"  # these quote flags that are wrong
+        for line, text in spans(path)
+        if text.startswith("--") and (option := re.split(r"[\s=|,]", text)[0]) not in known
+        if re.fullmatch(r"--[a-z0-9-]+", option)
+    ]
+    assert wrong == []
+
+
+# -- the README -------------------------------------------------------------------------------------
+
+
+def readme_blocks() -> list[str]:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    return [line.strip() for line in re.findall(r"^ {4}\S.*$", text, re.M)]
+
+
+def readme_calls() -> list[list[str]]:
+    """Every call of sgcheck in the README outside its table of commands."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    prose = "\n".join(line for line in text.splitlines() if not line.startswith("|"))
+    found = re.findall(r"^ {4}.*\.venv/bin/sgcheck (.*)$", prose, re.M)
+    found += re.findall(r"`sgcheck ([^`]*)`", prose)
+    return [shlex.split(words) for words in found]
+
+
+def test_ci_runs_the_readmes_test_command() -> None:
+    (line,) = [line for line in readme_blocks() if "pytest" in line]
+    command = line.rpartition("&& ")[2]
+    assert command.startswith(".venv/bin/python -m pytest")
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert command.replace(".venv/", '"$venv"/') in script.replace(
+        '"$venv/bin', '"$venv"/bin'
+    ).replace('python" -m', "python -m")
+
+
+def test_commands_of_the_readme_have_help() -> None:
+    table = re.findall(r"^\| `sgcheck ([a-z]+)", (ROOT / "README.md").read_text(), re.M)
+    assert set(table) <= set(commands()) and len(table) >= 6
+
+
+@pytest.mark.release
+@pytest.mark.parametrize("words", readme_calls(), ids=" ".join)
+def test_every_call_in_the_readme_runs(words: list[str], tmp_path: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "sgcheck", *words],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=False,
+        timeout=300,
+    )
+    assert ran.returncode in (0, 1), ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert ran.stdout
