@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sgcheck.errors import NothingToAnalyse
 from sgcheck.interp.explore import Explorer, Loss
 from sgcheck.interp.opaque import OpaqueOperations
-from sgcheck.resolve import answers, situations
+from sgcheck.resolve import answers, situations, stand_ins
 from sgcheck.resolve.explored import Explored, Snapshot, describe, explore
 from sgcheck.resolve.initialise import ALGORITHM, once, select
 from sgcheck.resolve.launch import Launch
@@ -71,7 +72,7 @@ class Predictor:
     ) -> None:
         self.tree = tree
         self._limits: dict[str, Any] = {"seconds": seconds, "steps": steps}
-        self._stand_in = stand_in
+        self.stand_in = stand_in
         if not tree.exists(SERVER_ARGS):
             raise NothingToAnalyse(
                 f"{tree.origin} {tree.version} has no {SERVER_ARGS}: nothing to analyse."
@@ -84,27 +85,12 @@ class Predictor:
         self._machines: list[tuple[Any, Machine]] = []
         self.untouched: dict[str, tuple[Any, bool, FieldAnswer]] = {}
         """Answers for fields at their default, by name, with that default and whether they say why."""
-        self._sides = [] if stand_in else self._for_stand_ins(packages, cache, eager)
-
-    def _for_stand_ins(
-        self, packages: Mapping[str, str | bool] | None, cache: Path | None, eager: bool
-    ) -> list[Predictor]:
-        """One predictor for each release that stands for a pinned one that is not recorded."""
-        from sgcheck.world.transformers import stand_ins
-
-        sides = []
-        for name in stand_ins(self._profile.version("transformers") or ""):
-            side = Predictor(
-                self.tree,
-                packages=packages,
-                cache=cache,
-                eager=eager,
-                stand_in=name,
-                **self._limits,
-            )
-            side.code, side.branching_code = self.code, self.branching_code
-            sides.append(side)
-        return sides
+        how: dict[str, Any] = {"packages": packages, "cache": cache, "eager": eager}
+        self._sides: list[Predictor] = []
+        self._pin = self._profile.version("transformers") or ""
+        if stand_in is None:
+            again = partial(Predictor, tree, **how, **self._limits)
+            self._sides = stand_ins.sides(self, self._pin, again)
 
     def conditions(self, path: str) -> Conditions:
         """The conditions of a file's lines, from whichever code has been translated."""
@@ -120,7 +106,8 @@ class Predictor:
         nothing is known is answered with unknown, in the time of a known one.
         """
         if self._sides:
-            return self._agreed(launch, trace, explore)
+            results = [side.check(launch, trace=trace, explore=explore) for side in self._sides]
+            return stand_ins.agreed(results, stand_ins.reason(self._pin, self._sides))
         try:
             result: Resolution = self.report(
                 launch, answers.resolution, trace=trace, explore=explore
@@ -134,17 +121,6 @@ class Predictor:
             self._machines.clear()
         self._settle()
         return result
-
-    def _agreed(self, launch: Launch, trace: bool, explore: bool) -> Resolution:
-        from sgcheck.resolve import stand_ins
-
-        why = stand_ins.reason(
-            "transformers",
-            self._profile.version("transformers"),
-            [side._stand_in or "" for side in self._sides],
-        )
-        results = [side.check(launch, trace=trace, explore=explore) for side in self._sides]
-        return stand_ins.agreed(results, why)
 
     def report(
         self, launch: Launch, report: Report, *, trace: bool = False, explore: bool = True
@@ -410,7 +386,7 @@ class Predictor:
             profile.for_cuda(launch.target.cuda),
             launch.env,
             pins,
-            stand_in=self._stand_in,
+            stand_in=self.stand_in,
         )
         if alone:
             return machine

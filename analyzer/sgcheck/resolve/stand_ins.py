@@ -6,17 +6,33 @@ on what is not recorded, and is unknown; every other does not.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sgcheck.resolve.resolution import FieldAnswer, Outcome, Reason, Resolution
 
+if TYPE_CHECKING:
+    from sgcheck.resolve.predict import Predictor
 
-def reason(package: str, version: str, stand_ins: Sequence[str]) -> Reason:
-    """Why an answer is unknown on which the stand-ins differ."""
-    names = " and ".join(stand_ins)
-    return Reason(f"not-recorded({package} {version})", detail=f"{names} give different answers")
+
+def sides(predictor: Predictor, pin: str, again: Callable[..., Predictor]) -> list[Predictor]:
+    """A predictor for each release that stands for a pinned transformers that is not recorded.
+
+    `again` makes one like `predictor`; they share its translated code.
+    """
+    from sgcheck.world.transformers import stand_ins
+
+    made = [again(stand_in=name) for name in stand_ins(pin)]
+    for side in made:
+        side.code, side.branching_code = predictor.code, predictor.branching_code
+    return made
+
+
+def reason(pin: str, made: Sequence[Predictor]) -> Reason:
+    """Why an answer is unknown on which the sides differ."""
+    names = " and ".join(side.stand_in or "" for side in made)
+    return Reason(f"not-recorded(transformers {pin})", detail=f"{names} give different answers")
 
 
 def agreed(results: Sequence[Resolution], why: Reason) -> Resolution:
