@@ -80,3 +80,42 @@ def test_an_unknown_model_does_not_hide_them(version: str) -> None:
     found = effective(version, "sm120", *flags, model=None)
     assert found["draft"]["moe_runner"].value == "flashinfer_cutlass"
     assert found["main"]["fp4_gemm"].status == "decided"
+
+
+NVFP4_MODEL = "deepseek-r1-0528-nvfp4"
+ARGS = "sglang/srt/server_args.py"
+
+
+def test_two_spellings_of_one_algorithm_give_two_drafts() -> None:
+    """A branch asks for the final name before the other spelling is turned into it."""
+    quantized = ("--quantization", "modelopt_fp4", "--speculative-algorithm")
+    drafts = {
+        spelling: effective("0.5.9", "sm100", *quantized, spelling, model=NVFP4_MODEL)["draft"]
+        for spelling in ("NEXTN", "EAGLE")
+    }
+    assert drafts["NEXTN"]["moe_runner"].value == "auto"
+    assert drafts["EAGLE"]["moe_runner"].value == "triton"
+    step = next(s for s in drafts["EAGLE"]["moe_runner"].because if s.effective)
+    assert (step.file, step.line) == (ARGS, 1327)
+
+
+def test_why_shows_the_branch_that_was_asked_too_early() -> None:
+    flags = ("--quantization", "modelopt_fp4", "--speculative-algorithm", "NEXTN")
+    launch = Launch(flags, {}, resolve_target("sm100", None), load_model(NVFP4_MODEL))
+    report = predictor("0.5.9").why(launch, "speculative_moe_runner_backend")
+    site = next(s for s in report.sites if (s.file, s.line) == (ARGS, 1327))
+    assert (site.fired, site.reached) == (False, True)
+    assert site.stopped_at is not None
+    assert dict(site.stopped_at.values)["speculative_algorithm"] == "NEXTN"
+    later = next(x for x in site.stopped_at.later if x.field == "speculative_algorithm")
+    assert (later.then, later.becomes, later.file, later.line) == ("NEXTN", "EAGLE", ARGS, 2353)
+
+
+def test_without_a_model_the_draft_depends_on_architecture_and_quantization() -> None:
+    found = effective("0.5.9", "sm100", "--speculative-algorithm", "EAGLE", model=None)
+    draft = found["draft"]["moe_runner"]
+    assert draft.status == "conditional"
+    condition = next(c.condition for c in draft.cases if c.value == "triton")
+    assert "model architecture is one of DeepseekV3ForCausalLM" in condition
+    assert "model.quantization_config.quant_method is modelopt_fp4" in condition
+    assert {c.value for c in draft.cases} >= {"auto", "triton"}

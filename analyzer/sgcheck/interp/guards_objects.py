@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable
+from enum import EnumMeta
 from functools import partial
 from types import FrameType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -166,6 +167,8 @@ def call(func: Any, /, *args: Any, **kwargs: Any) -> Any:
                 R.tick_slow()
             if func is R.record_class and R.on_construct is not None:
                 R.on_construct(kwargs)
+            if kind is EnumMeta and len(args) == 1 and issubclass(type(args[0]), Unknown):
+                return ASK[-1].member(func, args[0])
             if R.region is not None:
                 return R.region(func, args, kwargs)
             return func(*args, **kwargs)

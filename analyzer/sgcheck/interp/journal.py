@@ -71,6 +71,9 @@ class Journal:
 
     def attr(self, obj: Any, name: str) -> None:
         """About to set or delete an attribute."""
+        if name == "__class__":
+            self.entries.append((CALL, _Reclassed(obj), None, type(obj)))
+            return
         if issubclass(type(obj), type):
             self.entries.append((TYPE, obj, name, obj.__dict__.get(name, MISSING)))
             return
@@ -130,6 +133,20 @@ class Journal:
         for kind, obj, key, new in entries:
             self.entries.append((kind, obj, key, _swap(kind, obj, key, new)))
         self._copied.clear()
+
+
+class _Reclassed:
+    """Gives an object another class again; returns the one that it had."""
+
+    __slots__ = ("obj",)
+
+    def __init__(self, obj: Any) -> None:
+        self.obj = obj
+
+    def __call__(self, cls: type) -> type:
+        current = type(self.obj)
+        object.__setattr__(self.obj, "__class__", cls)
+        return current
 
 
 def _is_slot(obj: Any, name: str) -> bool:

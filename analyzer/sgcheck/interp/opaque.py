@@ -39,6 +39,9 @@ class OpaqueOperations(Operations):
         assert found is not None
         return Unknown(found.reason, getattr(func, "__name__", "call"))
 
+    def member(self, kind: Any, value: Unknown) -> Any:
+        return Unknown(value.reason, f"{kind.__name__}({value.label})")
+
     def item(self, value: Any, key: Any) -> Any:
         known = find_unknown([value if isinstance(value, Unknown) else key])
         assert known is not None

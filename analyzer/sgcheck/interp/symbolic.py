@@ -19,7 +19,8 @@ from sgcheck.interp.unknown_set import Overlap, UnknownSet
 from sgcheck.resolve.resolution import Reason
 from sgcheck.values.condition import FALSE, TRUE, Condition
 from sgcheck.values.signals import EngineSignal, Escape
-from sgcheck.values.symbols import Choice, Fact, Symbol, Test
+from sgcheck.values.spoken import spoken
+from sgcheck.values.symbols import Choice, Fact, Symbol, Test, Text
 from sgcheck.values.unknown import Unknown, find_unknown
 
 __all__ = ["FALSY", "SymbolicOperations", "alike", "is_scalar"]
@@ -43,6 +44,12 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     ">": lambda a, b: a > b,
     ">=": lambda a, b: a >= b,
 }
+
+
+def _said(value: Any, conversion: int) -> str:
+    """A part of an f-string as a user would read it."""
+    known = conversion == ord("r") and find_unknown(value) is None
+    return repr(value) if known else spoken(value)
 
 
 class SymbolicOperations(Questions):
@@ -84,7 +91,8 @@ class SymbolicOperations(Questions):
             parts = [p if isinstance(p, str) else self.show(p[0]) for p in left]
             held = (find_unknown(p[0]) for p in left if not isinstance(p, str))
             unknown = next((u for u in held if u is not None), right)
-            return Unknown(blame(unknown), "".join(parts))
+            words = "".join(p if isinstance(p, str) else _said(p[0], p[1]) for p in left)
+            return Text(blame(unknown), "".join(parts), words)
         return Unknown(blame(right), f"{left} {self.show(right)}")
 
     def unary(self, op: str, value: Unknown) -> Any:
@@ -258,6 +266,9 @@ class SymbolicOperations(Questions):
             [*(self.show(a) for a in args), *(f"{k}={self.show(v)}" for k, v in kwargs.items())]
         )
         return Unknown(blame(unknown), f"{getattr(func, '__name__', 'call')}({shown})")
+
+    def member(self, kind: Any, value: Unknown) -> Any:
+        return self.split(lambda: kind(self.concrete(value)))
 
     def item(self, value: Any, key: Any) -> Any:
         from sgcheck.interp.guards import item as read

@@ -8,7 +8,7 @@ from typing import Any
 
 from sgcheck.resolve.resolution import Reason
 from sgcheck.values.condition import TRUE
-from sgcheck.values.symbols import Choice, Drawn, Symbol, Test
+from sgcheck.values.symbols import Choice, Drawn, Symbol, Test, Text
 from sgcheck.values.unknown import Unknown
 
 _SCALARS = (str, int, float, bool, bytes, type(None), enum.Enum, complex)
@@ -60,7 +60,7 @@ def _alike_unknown(left: Any, right: Any) -> bool:
         )
     if isinstance(left, Symbol):
         return left.variable is right.variable
-    return type(left) in (Unknown, Drawn) and left.label == right.label
+    return type(left) in (Unknown, Drawn, Text) and left.label == right.label
 
 
 def possible(symbol: Symbol, values: Iterable[Any]) -> list[Any]:

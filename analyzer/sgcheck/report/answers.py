@@ -16,9 +16,11 @@ from sgcheck.report.wording import (
     value_text,
     when_text,
 )
-from sgcheck.resolve.resolution import Case, FieldAnswer
+from sgcheck.resolve.resolution import Because, Case, FieldAnswer
 
 MAX_CASES = 6
+MAX_BESIDE = 2
+"""Lines that a condition may take beside its value; a longer one goes below it."""
 VALUE_WIDTH = 19
 
 VALUE: Styles = ("bold",)
@@ -101,8 +103,13 @@ class AnswerWriter:
             shown = answer.cases if self.verbose else answer.cases[:MAX_CASES]
             for number, case in enumerate(shown):
                 value = Span(value_text(case.value), VALUE)
-                when = Span(when_text(case.condition, self.verbose))
-                self.page.row([Span("" if number else name), value, when], columns)
+                when = when_text(case.condition, self.verbose)
+                label = Span("" if number else name)
+                if len(when) <= MAX_BESIDE * (self.page.terminal.width - columns[2]):
+                    self.page.row([label, value, Span(when)], columns)
+                else:
+                    self.page.row([label, value], columns[:2])
+                    self.page.paragraph(when, indent=value_at + 2, hanging=2)
             self.rest(len(answer.cases), "value", value_at)
         elif answer.status == "unknown":
             self._row_with_reason(name, Span("unknown", OPEN), answer, columns)
@@ -146,7 +153,7 @@ class AnswerWriter:
     def _reason(self, answer: FieldAnswer) -> list[str]:
         if answer.status == "unknown":
             return [reason_text(answer.reason)]
-        steps = effective_steps(answer)
+        steps = _reasons(answer)
         flag = flag_in(self.argv, answer.name)
         return step_lines(steps[-1], flag, self.verbose) if steps else []
 
@@ -156,7 +163,7 @@ class AnswerWriter:
             if answer.reason is not None and answer.reason.file is not None:
                 self.page.place(place(answer.reason.file, answer.reason.line), indent)
             return
-        for step in effective_steps(answer):
+        for step in _reasons(answer):
             if step.kind in ("write", "declared", "env") and step.file is not None:
                 self.page.place(place(step.file, step.line), indent, step.url)
 
@@ -170,8 +177,17 @@ def is_forced(answer: FieldAnswer) -> bool:
     return any(not same_value(case.value, answer.user_value) for case in answer.cases)
 
 
+def _reasons(answer: FieldAnswer) -> list[Because]:
+    """The steps to show: where some paths only write again what was there, what was there."""
+    steps = effective_steps(answer)
+    if answer.status == "decided" and len(steps) > 1:
+        first = [step for step in steps if step.kind in ("flag", "default")]
+        return first or steps
+    return steps
+
+
 def _is_long(answer: FieldAnswer) -> bool:
     """True for an answer that takes several lines."""
     if answer.status != "decided":
         return True
-    return any(step.kind in ("write", "declared", "env") for step in effective_steps(answer))
+    return any(step.kind in ("write", "declared", "env") for step in _reasons(answer))

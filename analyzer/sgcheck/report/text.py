@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from sgcheck.report.formats import Report
 
 MAX_BLOCKS = 3
+MAX_GUARDS = 3
 MAX_LOG_LINES = 5
 MAX_REASONS = 6
 MAX_NAMES = 3
@@ -141,12 +142,14 @@ def error_lines(writer: AnswerWriter, error: LaunchError, indent: int) -> None:
         page.place(place(error.file, error.line), below, error.url)
         if error.function:
             page.place(clean(error.function), below, lead="in ")
-    shown = error.conditions if writer.verbose else error.conditions[:MAX_CASES]
+    shown = error.conditions if writer.verbose else error.conditions[-MAX_GUARDS:]
     for number, condition in enumerate(shown):
         lead = Span("and" if number else "because", DIM)
         text = Span(guard_text(condition, writer.verbose))
         page.row([lead, text], [below, below + len("because ")])
-    writer.rest(len(error.conditions), "condition", below)
+    if hidden := len(error.conditions) - len(shown):
+        hint = f"(+{count(hidden, 'outer condition')})"
+        page.row([Span(hint, DIM)], [below])
 
 
 def _verdict(page: Page, resolution: Resolution) -> None:

@@ -14,11 +14,14 @@ SHOWN_CHOICES = 2
 SHOWN_CONDITIONS = 2
 MAX_GUARD = 120
 MAX_VALUE = 60
+MAX_CONDITION = 280
+"""Characters of a condition; what is beyond is cut between two of its parts."""
 
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|.)")
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _BARE_WORD = re.compile(r"[\w./:+@-]+\Z")
-_CHOICES = re.compile(r"\b(one of )((?:[^\s,;()]+, ){2,}[^\s,;()]+)")
+_CHOICES = re.compile(r"\b((?:one|none) of )((?:[^\s,;()]+, ){2,}[^\s,;()]+)")
+_STEP = re.compile(r" (?:and|or) ")
 
 
 def clean(text: str) -> str:
@@ -72,9 +75,25 @@ def reason_text(reason: Reason | None) -> str:
 
 
 def condition_text(condition: str, verbose: bool = False) -> str:
-    """A condition, with long lists of choices cut to the first ones unless `verbose`."""
+    """A condition; unless `verbose`, long lists of choices and what is long itself are cut."""
     text = clean(condition).replace("\n", " ")
-    return text if verbose else _CHOICES.sub(_shorten, text)
+    if verbose:
+        return text
+    text = _CHOICES.sub(_shorten, text)
+    if len(text) <= MAX_CONDITION:
+        return text
+    kept = _cut(text)
+    return kept + ")" * (kept.count("(") - kept.count(")"))
+
+
+def _cut(text: str) -> str:
+    """The first parts of a condition, and how it goes on; rather whole parts than a torn one."""
+    ends = [m for m in _STEP.finditer(text) if m.start() <= MAX_CONDITION]
+    outer = [m for m in ends if text.count("(", 0, m.start()) == text.count(")", 0, m.start())]
+    for found in (outer, ends):
+        if found and found[-1].start() >= MAX_CONDITION // 4:
+            return f"{text[: found[-1].end()]}…"
+    return text[:MAX_CONDITION] + "…"
 
 
 def effective_steps(answer: FieldAnswer) -> list[Because]:

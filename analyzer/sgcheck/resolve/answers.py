@@ -146,7 +146,7 @@ class Answers:
             ]
             return ValueSet(frozenset(kept)) if kept else values
 
-        return wording.text(self.space.assume(condition, given), possible)
+        return wording.text(self.space, condition, given, possible)
 
     def _joined(self, lists: Sequence[Sequence[Any]]) -> list[Any]:
         """Entries of several ends, each once, with the condition under which it happened."""

@@ -19,7 +19,8 @@ from sgcheck.resolve.resolution import Reason
 from sgcheck.resolve.trace import Trace
 from sgcheck.syntax.names import PREFIX, guard, source_name
 from sgcheck.values.signals import EngineSignal
-from sgcheck.values.unknown import Unknown, find_unknown
+from sgcheck.values.spoken import spoken
+from sgcheck.values.unknown import find_unknown
 from sgcheck.world.packages_ import struct_fields
 from sgcheck.world.stdlib.argparse_ import ArgumentParser, Given, ParserLeft, ParserRefused
 
@@ -93,7 +94,7 @@ def failure_of(error: BaseException) -> Failure:
         file = line = function = None
     unknown = find_unknown(list(error.args))
     if unknown is not None:
-        message = " ".join(a.label if isinstance(a, Unknown) else str(a) for a in error.args)
+        message = " ".join(map(spoken, error.args))
     else:
         try:
             message = str(error)

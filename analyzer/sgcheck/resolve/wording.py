@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Callable
 from typing import Any
 
-from sgcheck.values.condition import FALSE, TRUE, Condition, ValueSet, Variable, paths
+from sgcheck.resolve.cover import Way, cover
+from sgcheck.values.condition import FALSE, TRUE, Condition, Space, ValueSet, Variable, paths
+from sgcheck.values.signals import LimitReached
 
 _MAX_PATHS = 24
+_COMPUTED = re.compile(r"\bvalue \d+ computed from the model")
 
 
 def word(value: Any) -> str:
@@ -20,7 +24,8 @@ def word(value: Any) -> str:
 
 def clause(variable: Variable, values: ValueSet) -> str:
     """What one step of a path says."""
-    name = variable.name
+    name = _COMPUTED.sub("a value computed from the model", variable.name)
+    name = name.replace(" (another one)", "")
     if variable.domain == frozenset((True, False)) or (
         values.values <= {True, False} and variable.kind == "flag"
     ):
@@ -46,19 +51,74 @@ def clause(variable: Variable, values: ValueSet) -> str:
 
 
 def text(
+    space: Space,
     condition: Condition,
+    given: Condition = TRUE,
     possible: Callable[[Variable, ValueSet], ValueSet] = lambda _, values: values,
 ) -> str:
     """A condition as a sentence without its "if"; empty for one that always holds.
 
-    `possible` takes values away that need not be named, since they cannot be there.
+    It has to be right only where `given` holds. `possible` takes values away that need not be
+    named, since they cannot be there.
     """
+
+    def say(step: tuple[Variable, ValueSet]) -> str:
+        return clause(step[0], possible(*step))
+
     if condition is TRUE:
         return ""
     if condition is FALSE:
         return "never"
-    ways = list(paths(condition, _MAX_PATHS + 1))
-    shown = [" and ".join(clause(v, possible(v, s)) for v, s in way) for way in ways[:_MAX_PATHS]]
+    try:
+        ways = cover(space, condition, given)
+        shared = tuple(s for s in ways[0] if all(s in way for way in ways[1:])) if ways else ()
+        against = _against(space, condition, given, shared, say) if len(ways) > 1 else None
+    except LimitReached:
+        ways = [tuple(way) for way in paths(space.assume(condition, given), _MAX_PATHS + 1)]
+        shared, against = (), None
+    if not ways or not all(ways):
+        return ""
+    rest = [tuple(step for step in way if step not in shared) for way in ways]
+    parts = [say(step) for step in shared]
+    either = _either([" and ".join(map(say, way)) for way in rest])
+    if len(rest) == 1:
+        parts = [*parts, either] if either else parts
+    elif against is not None and sum(map(len, against)) < len(either):
+        parts = [*parts, *against]
+    else:
+        parts = [*parts, f"({either})"] if parts else [either]
+    return " and ".join(parts)
+
+
+def _against(
+    space: Space,
+    condition: Condition,
+    given: Condition,
+    shared: Way,
+    say: Callable[[tuple[Variable, ValueSet]], str],
+) -> list[str]:
+    """What must not be, for a condition that is said sooner by its exceptions."""
+    within = given
+    for step in shared:
+        within = space.both(within, space.among_set(*step))
+    out = []
+    for way in cover(space, space.negate(condition), within):
+        if len(way) == 1:
+            variable, values = way[0]
+            out.append(say((variable, _other_values(variable, values))))
+        else:
+            out.append(f"not ({' and '.join(map(say, way))})")
+    return out
+
+
+def _other_values(variable: Variable, values: ValueSet) -> ValueSet:
+    if variable.domain is None:
+        return ~values
+    return ValueSet(variable.domain) & ~values
+
+
+def _either(ways: list[str]) -> str:
+    shown = ways[:_MAX_PATHS]
     if len(ways) > _MAX_PATHS:
         shown.append("… (further cases)")
     if len(shown) == 1:

@@ -9,6 +9,7 @@ these exclude each other?" an identity test.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -93,6 +94,8 @@ FALSE = Condition(None, ())
 
 MAX_OPERATIONS = 400_000
 """Distinct operations on conditions in one exploration; beyond it the rest is unknown(limit)."""
+MAX_SPARE = 30_000
+"""Further ones for work whose result is only nicer to read."""
 
 
 class Space:
@@ -103,6 +106,25 @@ class Space:
         self._nodes: dict[Any, Condition] = {}
         self._memo: dict[tuple[str, int, int], Condition] = {}
         self._keep: list[Condition] = []
+        self._limit = MAX_OPERATIONS
+        self._spare = MAX_SPARE
+
+    @contextmanager
+    def apart(self, operations: int) -> Iterator[None]:
+        """Work that only puts conditions in other words: it may take so many operations more.
+
+        Beyond them, or beyond what is left for all such work, LimitReached is raised; they count
+        for nothing else.
+        """
+        start, limit = len(self._memo), self._limit
+        self._limit = start + min(operations, self._spare)
+        try:
+            yield
+        finally:
+            self._limit = limit
+            self._spare = max(0, self._spare - (len(self._memo) - start))
+            while len(self._memo) > start:
+                self._memo.popitem()
 
     def variable(
         self,
@@ -122,6 +144,10 @@ class Space:
         """`variable` has one of the values."""
         chosen = ValueSet(frozenset(values))
         return self._node(variable, [(chosen, TRUE), (~chosen, FALSE)])
+
+    def among_set(self, variable: Variable, values: ValueSet) -> Condition:
+        """`variable` has a value of the set."""
+        return self._node(variable, [(values, TRUE), (~values, FALSE)])
 
     def _node(self, variable: Variable, edges: list[tuple[ValueSet, Condition]]) -> Condition:
         merged: dict[int, tuple[ValueSet, Condition]] = {}
@@ -197,7 +223,7 @@ class Space:
             variable = right.variable
             edges = [(b, again(left, y)) for b, y in right.edges]
         result = self._memo[key] = self._node(variable, edges)
-        if len(self._memo) > MAX_OPERATIONS:
+        if len(self._memo) > self._limit:
             raise LimitReached("conditions")
         self._keep.extend((left, right))
         return result
@@ -247,7 +273,7 @@ class Space:
         if found is None:
             found = self._memo[key] = self._assume(of, given)
             self._keep.extend((of, given))
-            if len(self._memo) > MAX_OPERATIONS:
+            if len(self._memo) > self._limit:
                 raise LimitReached("conditions")
         return found
 

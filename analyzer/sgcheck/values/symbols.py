@@ -34,6 +34,16 @@ class Choice(Unknown):
         object.__setattr__(self, "cases", cases)
 
 
+class Text(Unknown):
+    """A text of which parts are not known: its label tells it apart, `sg_words` is for people."""
+
+    __slots__ = ("sg_words",)
+
+    def __init__(self, reason: Reason, label: str, words: str) -> None:
+        super().__init__(reason, label)
+        object.__setattr__(self, "sg_words", words)
+
+
 class Typed(Unknown):
     """An unknown whose possible types are known (`types`; empty: they are not)."""
 

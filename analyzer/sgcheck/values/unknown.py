@@ -67,6 +67,10 @@ class Operations:
         """An item of an unknown is set."""
         raise Escape(value.reason)
 
+    def member(self, kind: Any, value: Unknown) -> Any:
+        """The member of an enumeration that has a value."""
+        raise Escape(value.reason)
+
     def question(self, question: str, reason: Reason) -> Any:
         """A yes-or-no question of the world, not yet decided."""
         return Unknown(reason, question)

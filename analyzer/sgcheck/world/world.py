@@ -15,6 +15,7 @@ from sgcheck.world.facade import Facade, LazyFacade
 from sgcheck.world.files import Files
 from sgcheck.world.stdlib import (
     argparse_,
+    contextvars_,
     dataclasses_,
     files_,
     functools_,
@@ -82,6 +83,7 @@ class World:
             "functools": functools_.build(),
             "dataclasses": dataclasses_.build(),
             "argparse": argparse_.build(),
+            "contextvars": contextvars_.build(),
             "pkgutil": pkgutil_.build(load, self.files),
             "os": system.build_os(self.environ, self.files, path_modules["os.path"]),
             "sys": system.build_sys(loaded, self.argv, lambda code: None),

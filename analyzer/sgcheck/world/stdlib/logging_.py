@@ -12,6 +12,7 @@ from typing import Any
 from sgcheck.interp import builtins as tree_builtins
 from sgcheck.interp.merge import JoinedList
 from sgcheck.interp.runtime import RUNTIME as R
+from sgcheck.values.spoken import spoken
 from sgcheck.values.unknown import find_unknown
 from sgcheck.world.facade import Facade
 
@@ -38,8 +39,8 @@ class Record:
     def text(self) -> str:
         """The message as logged; unknown parts stay visible."""
         if not self.args:
-            return str(self.message) if find_unknown(self.message) is None else repr(self.message)
-        shown = tuple(repr(a) if find_unknown(a) is not None else a for a in self.args)
+            return spoken(self.message)
+        shown = tuple(spoken(a) if find_unknown(a) is not None else a for a in self.args)
         try:
             return str(self.message) % shown
         except (TypeError, ValueError):

@@ -23,7 +23,6 @@ PURE: dict[str, frozenset[str]] = {
     "bisect": frozenset(),
     "cmath": frozenset(),
     "colorsys": frozenset(),
-    "contextvars": frozenset(),
     "datetime": frozenset(),
     "decimal": frozenset(
         {
