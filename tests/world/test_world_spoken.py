@@ -31,6 +31,7 @@ def cases() -> list[tuple[object, str]]:
         (choice("a", "b", "c", "d"), "<one of 4 values>"),
         (Truth(YES), "True or False"),
         (["x", fact()], "['x', <model.kind>]"),
+        (ValueError(fact()), "<model.kind>"),
         ({"k": choice(1, 2)}, "{'k': 1 or 2}"),
         (Text(Reason("depends"), "choice 7 is bad", "a or b is bad"), "a or b is bad"),
         (Unknown(Reason("depends"), "(choice 12 + 3)"), "<(… + 3)>"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from sgcheck.values.signals import EngineSignal
 from sgcheck.values.symbols import Choice, Test, Text
 from sgcheck.values.unknown import Unknown, find_unknown
 
@@ -30,9 +31,11 @@ def spoken(value: Any) -> str:
         return f"<{_NUMBERED.sub('…', label)}>"
     if isinstance(value, list | tuple | set | frozenset | dict) and find_unknown(value) is not None:
         return _container(value)
+    if isinstance(value, BaseException) and find_unknown(list(value.args)) is not None:
+        return " ".join(map(spoken, value.args))
     try:
         return str(value)
-    except Exception:
+    except (Exception, EngineSignal):
         return f"<{type(value).__name__}>"
 
 
