@@ -286,7 +286,8 @@ class Answers:
             return None
         known = self.usual.get(name)
         if known is None or known[0] is not default or known[1] is not (self.trace is not None):
-            why = (Because("default", default, effective=True),) if self.trace is not None else ()
+            step = self.default(name, default, effective=True)
+            why = (step,) if self.trace is not None else ()
             answer = FieldAnswer(name, "decided", value=default, default=default, because=why)
             known = self.usual[name] = default, self.trace is not None, answer
         return known[2]
