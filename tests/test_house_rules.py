@@ -9,6 +9,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -320,3 +321,36 @@ def test_every_call_in_the_readme_runs(words: list[str], tmp_path: Path) -> None
     assert ran.returncode in (0, 1), ran.stderr
     assert "Traceback" not in ran.stderr
     assert ran.stdout
+
+
+# -- the package ------------------------------------------------------------------------------------
+
+OF_ANOTHER_NAME = {"yaml": "pyyaml", "lsprotocol": "pygls"}
+"""Modules whose distribution is called otherwise, or that another one brings."""
+
+
+def test_every_import_is_a_declared_dependency() -> None:
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        project = tomllib.load(file)["project"]
+    needed = [*project["dependencies"], *project["optional-dependencies"]["lsp"]]
+    declared = {re.split(r"[<>=]", name)[0].lower() for name in needed}
+    wrong = set()
+    for path in CODE:
+        if not named(path).startswith(("analyzer/sgcheck/", "rules/sgcheck_rules/")):
+            continue
+        if "/confirm/worker/" in named(path):  # runs in the interpreter that has SGLang
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+                names = [node.module]
+            for name in names:
+                top = name.partition(".")[0]
+                dist = OF_ANOTHER_NAME.get(top, top.replace("_", "-"))
+                if top in sys.stdlib_module_names or top in ("sgcheck", "sgcheck_rules"):
+                    continue
+                if dist not in declared:
+                    wrong.add(f"{named(path)}: {top}")
+    assert wrong == set()
