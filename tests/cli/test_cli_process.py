@@ -116,7 +116,7 @@ def test_completion_script(shell: str) -> None:
     ("words", "expected"),
     [
         ("sgcheck ba", {"batch"}),
-        ("sgcheck --mo", {"--moe", "--model"}),
+        ("sgcheck --mo", {"--moe", "--model", "--model-fact"}),
         ("sgcheck --arch sm120 --draft", {"--draft-moe"}),
         ("sgcheck check --arch sm12", {"sm120", "sm121"}),
         ("sgcheck --arch sm90,sm12", {"sm90,sm120", "sm90,sm121"}),

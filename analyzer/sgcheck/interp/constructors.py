@@ -9,6 +9,7 @@ from typing import Any
 from sgcheck.interp.natives import MAX_BITS, MAX_SIZE, METHODS, bounded
 from sgcheck.interp.runtime import RUNTIME
 from sgcheck.values.signals import Escape, LimitReached, Refused
+from sgcheck.values.symbols import Choice, Test
 from sgcheck.values.unknown import ASK, PlainObject, Unknown, find_unknown
 
 
@@ -97,6 +98,9 @@ def _int(*args: Any, **kwargs: Any) -> Any:
 
 
 def _special_range(*args: Any) -> Any:
+    for arg in args:
+        if issubclass(type(arg), Unknown) and not issubclass(type(arg), Choice | Test):
+            return Unknown(arg.reason, f"range({', '.join(ASK[-1].show(a) for a in args)})")
     args = tuple(ASK[-1].concrete(a) if issubclass(type(a), Unknown) else a for a in args)
     result = range(*args)
     try:

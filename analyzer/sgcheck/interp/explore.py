@@ -12,13 +12,24 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from types import FunctionType, MethodType
 from typing import Any
 
 from sgcheck.interp import declarations, merge
 from sgcheck.interp.journal import MISSING, Entry, Journal, instance_dict
+from sgcheck.interp.paths import (
+    End,
+    Frame,
+    Loss,
+    PathOver,
+    class_names,
+    identities,
+    is_caught,
+    next_,
+)
 from sgcheck.interp.runtime import RUNTIME as R
 from sgcheck.interp.symbolic import SymbolicOperations
+from sgcheck.interp.symbolic_cases import Scope
 from sgcheck.resolve.resolution import Reason
 from sgcheck.values.condition import FALSE, TRUE, Condition, Space
 from sgcheck.values.signals import EngineSignal, Escape, LimitReached
@@ -28,41 +39,9 @@ MAX_ENDS = 400
 """Ends of one region; what lies beyond is unknown(limit)."""
 
 
-class PathOver(EngineSignal):
-    """No path through this region goes on: all have ended and are recorded."""
-
-    def __init__(self) -> None:
-        super().__init__("path over")
-        self.reason = Reason("path-over")
-
-
-@dataclass(slots=True)
-class Frame:
-    """The decisions of one run of one region."""
-
-    prefix: list[int]
-    taken: list[tuple[list[Condition], int]] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class End:
-    """How one run of a region ended normally."""
-
-    condition: Condition
-    value: Any
-    redo: list[Entry]
-    finals: dict[merge.Place, Any]
-    fresh: set[int]
-
-
-@dataclass(slots=True)
-class Loss:
-    """A path that ended: with an error of the tree, or because the engine could not go on."""
-
-    condition: Condition
-    error: BaseException | None
-    reason: Reason | None
-    info: Any = None
+ENGINE = __file__.rpartition("interp")[0]
+MAX_NESTED = 24
+"""How deep one function may explore itself; what lies deeper is unknown(limit)."""
 
 
 class Explorer(SymbolicOperations):
@@ -88,29 +67,32 @@ class Explorer(SymbolicOperations):
         self.losses: list[Loss] = []
         self.describe = describe
         self.ends_seen = 0
+        self.nested: dict[Any, int] = {}
 
     # -- decisions -------------------------------------------------------------------
 
     def decide(self, condition: Condition) -> bool:
-        yes = self.space.both(self.path, condition)
-        if yes is FALSE:
+        if not self.possible(condition):
             return False
-        if yes is self.path:
+        opposite = self.space.negate(condition)
+        if not self.possible(opposite):
             return True
-        no = self.space.both(self.path, self.space.negate(condition))
-        return self._branch([yes, no]) == 0
+        both = self.space.both
+        return self._branch([both(self.local, condition), both(self.local, opposite)]) == 0
 
     def choose(self, options: Sequence[Condition]) -> int:
         feasible = [
-            (i, both)
-            for i, c in enumerate(options)
-            if (both := self.space.both(self.path, c)) is not FALSE
+            (i, self.space.both(self.local, c)) for i, c in enumerate(options) if self.possible(c)
         ]
-        if len(feasible) == 1:
-            self.path = feasible[0][1]
-            return feasible[0][0]
         if not feasible:
             raise Escape(Reason("impossible"))
+        other = self.space.negate(self.space.any_of(options))
+        if self.possible(other):
+            # A value that only some paths have: on the others nothing is known from here on.
+            self._unknown(self.space.both(self.path, other), Escape(Reason("unbound")))
+        if len(feasible) == 1:
+            self.local = feasible[0][1]
+            return feasible[0][0]
         return feasible[self._branch([both for _, both in feasible])][0]
 
     def _branch(self, options: list[Condition]) -> int:
@@ -121,7 +103,7 @@ class Explorer(SymbolicOperations):
         position = len(frame.taken)
         index = frame.prefix[position] if position < len(frame.prefix) else 0
         frame.taken.append((options, index))
-        self.path = options[index]
+        self.local = options[index]
         return index
 
     # -- regions ---------------------------------------------------------------------
@@ -135,30 +117,51 @@ class Explorer(SymbolicOperations):
         if type(func) is type or isinstance(func, type):
             return self._construct(func, args, kwargs)
         journal = R.journal
-        assert journal is not None
-        outer, entry, depth = self.frame, self.path, len(R.tries)
+        if journal is None:
+            # A module is being loaded: what it does stays, so it is done once.
+            return func(*args, **kwargs)
+        plain = func.__func__ if type(func) is MethodType else func
+        code = plain.__code__ if type(plain) is FunctionType else None
+        if code is None or code.co_filename.startswith(ENGINE):
+            return self._region(func, args, kwargs, journal)
+        deep = self.nested[code] = self.nested.get(code, 0) + 1
+        try:
+            if deep > MAX_NESTED and self.frame is not None and self.frame.taken:
+                raise Escape(Reason("limit(recursion)"))
+            return self._region(func, args, kwargs, journal)
+        finally:
+            self.nested[code] = deep - 1
+
+    def _region(self, func: Any, args: Any, kwargs: Any, journal: Journal) -> Any:
+        outer, depth = (self.frame, self.scope, self.local), len(R.tries)
         mark, born = journal.mark(), len(R.fresh)
         self.frame = frame = Frame([])
+        if self.local is not TRUE:
+            self.scope, self.local = Scope(self.scope, self.local), TRUE
         try:
             value = func(*args, **kwargs)
             error: BaseException | None = None
         except BaseException as caught:
             value, error = None, caught
         finally:
-            self.frame = outer
+            self.frame = outer[0]
             del R.tries[depth:]
-        if not frame.taken:
-            if error is not None:
-                if isinstance(error, EngineSignal) and not isinstance(
-                    error, PathOver | LimitReached
-                ):
-                    self._engine_loss(error)
-                    raise PathOver from error
-                raise error
-            return value
-        return self._explore(
-            func, args, kwargs, (frame, value, error), (journal, mark, entry, outer, depth, born)
-        )
+        if frame.taken:
+            return self._explore(
+                func, args, kwargs, (frame, value, error), (journal, mark, outer, depth, born)
+            )
+        if isinstance(error, EngineSignal) and not isinstance(error, PathOver | LimitReached):
+            self._engine_loss(error)
+            error = PathOver()
+        self._return_to(outer)
+        if error is not None:
+            raise error
+        return value
+
+    def _return_to(self, outer: Any) -> None:
+        """Leave a region: what holds at its end holds in the region around it too."""
+        self.frame, self.scope, local = outer
+        self.local = self.space.both(local, self.local)
 
     def _certain(self, func: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
         """Keywords that are given on some paths only (from `**fields`): decide where it matters.
@@ -191,7 +194,7 @@ class Explorer(SymbolicOperations):
         plain = (
             meta_call is type.__call__
             and cls.__new__ is object.__new__
-            and "__init__" in _names(cls)
+            and "__init__" in class_names(cls)
         )
         if not plain or getattr(cls, "__abstractmethods__", None):
             return self.region(lambda *a, **k: cls(*a, **k), args, kwargs)  # noqa: PLW0108 (no class)
@@ -205,16 +208,14 @@ class Explorer(SymbolicOperations):
 
     def _explore(self, func: Any, args: Any, kwargs: Any, first: Any, context: Any) -> Any:
         frame, value, error = first
-        journal, mark, entry, outer, depth, born = context
+        journal, mark, outer, depth, born = context
         ends: list[End] = []
         raised: list[tuple[Condition, BaseException, list[Entry]]] = []
-        remaining = TRUE
         while True:
-            condition = self.path
             if error is None:
                 finals = merge.finals(journal, mark)
                 ends.append(
-                    End(condition, value, journal.undo(mark), finals, _identities(R.fresh[born:]))
+                    End(self.local, value, journal.undo(mark), finals, identities(R.fresh[born:]))
                 )
             else:
                 redo = journal.undo(mark)
@@ -223,16 +224,16 @@ class Explorer(SymbolicOperations):
                 if isinstance(error, EngineSignal):
                     if not isinstance(error, PathOver):
                         self._engine_loss(error)
-                elif _is_caught(error, depth):
-                    raised.append((condition, error, redo))
+                elif is_caught(error, depth):
+                    raised.append((self.local, error, redo))
                 else:
-                    self._loss(condition, error)
-            self.path = entry
-            prefix = _next(frame.taken)
+                    self._loss(error)
+            self.local = TRUE
+            prefix = next_(frame.taken)
             if prefix is None:
                 break
             if len(ends) + len(raised) >= MAX_ENDS:
-                self._limit(entry, ends, raised)
+                self._limit(ends, raised)
                 break
             self.frame = frame = Frame(prefix)
             born = len(R.fresh)
@@ -241,24 +242,25 @@ class Explorer(SymbolicOperations):
             except BaseException as caught:
                 value, error = None, caught
             finally:
-                self.frame = outer
+                self.frame = outer[0]
                 del R.tries[depth:]
         self.ends_seen += len(ends)
-        _ = remaining
-        return self._leave(journal, entry, ends, raised)
-
-    def _leave(self, journal: Journal, entry: Condition, ends: list[End], raised: list[Any]) -> Any:
-        """Go on with the joined ends, or let the caller decide among them."""
         groups = merge.join(self, journal, ends)
-        options = [g.condition for g in groups] + [c for c, _, _ in raised]
+        self._return_to(outer)
+        return self._leave(journal, groups, raised)
+
+    def _leave(self, journal: Journal, groups: list[merge.Group], raised: list[Any]) -> Any:
+        """Go on with the joined ends, or let the caller decide among them."""
+        both = self.space.both
+        options = [both(self.local, g.condition) for g in groups]
+        options += [both(self.local, c) for c, _, _ in raised]
         if not options:
-            self.path = FALSE
+            self.local = FALSE
             raise PathOver
+        index = 0
         if len(options) == 1:
-            index = 0
-            self.path = options[0]
+            self.local = options[0]
         else:
-            self.path = self.space.any_of(options)
             index = self._branch(options)
         if index < len(groups):
             groups[index].apply(journal)
@@ -270,14 +272,18 @@ class Explorer(SymbolicOperations):
     def branch(self, test: Any, then: Callable[[], None], other: Callable[[], None] | None) -> None:
         """Both ways of an `if`, joined behind it."""
         condition = self.condition_of(test)
-        yes = self.space.both(self.path, condition)
-        if yes is FALSE or yes is self.path:
-            way = other if yes is FALSE else then
+        never = not self.possible(condition)
+        if never or not self.possible(self.space.negate(condition)):
+            way = other if never else then
             if way is not None:
                 way()
             return
         journal = R.journal
-        assert journal is not None
+        if journal is None:
+            way = then if self.decide(condition) else other
+            if way is not None:
+                way()
+            return
         cells = {
             id(c): c for way in (then, other) if way is not None for c in way.__closure__ or ()
         }
@@ -302,14 +308,14 @@ class Explorer(SymbolicOperations):
         if not self.explores_bodies:
             yield None
             return
-        outer, path, known = self.frame, self.path, len(self.losses)
-        self.frame, self.path = None, self.given
+        outer, known = (self.frame, self.scope, self.local), len(self.losses)
+        self.frame, self.scope, self.local = None, None, self.given
         try:
             yield self.region
         except (PathOver, Escape) as signal:
             raise Escape(self._of_import(known, signal.reason)) from signal
         finally:
-            self.frame, self.path = outer, path
+            self.frame, self.scope, self.local = outer
         if len(self.losses) > known:
             lost = self.space.any_of(loss.condition for loss in self.losses[known:])
             rest = self.space.both(self.given, self.space.negate(lost))
@@ -326,26 +332,31 @@ class Explorer(SymbolicOperations):
 
     # -- paths that end ----------------------------------------------------------------
 
-    def _loss(self, condition: Condition, error: BaseException) -> None:
-        self.losses.append(Loss(condition, error, None, self.describe(error)))
+    def _loss(self, error: BaseException) -> None:
+        if isinstance(error, RecursionError):
+            # The engine's own frames count too: whether SGLang would get that deep is not known.
+            self._unknown(self.path, LimitReached("recursion"))
+            return
+        self.losses.append(Loss(self.path, error, None, self.describe(error)))
 
     def _engine_loss(self, signal: EngineSignal) -> None:
         if signal.is_outcome:
-            self._loss(self.path, signal)
-            return
-        reason = getattr(signal, "reason", Reason("engine"))
-        self.losses.append(Loss(self.path, signal, reason, self.describe(signal)))
+            self._loss(signal)
+        else:
+            self._unknown(self.path, signal)
 
-    def _limit(self, entry: Condition, ends: list[End], raised: list[Any]) -> None:
-        seen = self.space.any_of(
-            [e.condition for e in ends]
-            + [c for c, _, _ in raised]
-            + [x.condition for x in self.losses]
-        )
-        rest = self.space.both(entry, self.space.negate(seen))
+    def _unknown(self, condition: Condition, signal: EngineSignal) -> None:
+        """From here on nothing is known under a condition."""
+        reason = getattr(signal, "reason", Reason("engine"))
+        self.losses.append(Loss(condition, signal, reason, self.describe(signal)))
+
+    def _limit(self, ends: list[End], raised: list[Any]) -> None:
+        """The runs of this region that were not made."""
+        seen = self.space.any_of([e.condition for e in ends] + [c for c, _, _ in raised])
+        lost = self.space.any_of(x.condition for x in self.losses)
+        rest = self.space.both(self.path, self.space.negate(self.space.either(seen, lost)))
         if rest is not FALSE:
-            signal = LimitReached("paths")
-            self.losses.append(Loss(rest, signal, signal.reason, self.describe(signal)))
+            self._unknown(rest, LimitReached("paths"))
 
     # -- joining -----------------------------------------------------------------------
 
@@ -374,7 +385,7 @@ class Explorer(SymbolicOperations):
         R.fresh = []
         while prefix is not None:
             mark = journal.mark()
-            self.path = self.given
+            self.scope, self.local = None, self.given
             self.frame = frame = Frame(prefix)
             R.tries = []
             try:
@@ -391,11 +402,11 @@ class Explorer(SymbolicOperations):
             except KeyboardInterrupt:
                 raise
             except BaseException as error:
-                self._loss(self.path, error)
+                self._loss(error)
             finally:
                 self.frame = None
             journal.undo(mark)
-            prefix = _next(frame.taken)
+            prefix = next_(frame.taken)
             if prefix is not None and len(results) >= MAX_ENDS:
                 self._rest(LimitReached("paths"), results)
                 break
@@ -409,8 +420,8 @@ class Explorer(SymbolicOperations):
         """
         journal = R.journal
         assert journal is not None
-        kept = self.frame, self.path, self.losses, R.tries, R.fresh
-        entry = self.path
+        kept = self.frame, self.losses, R.tries, R.fresh
+        scope, local = self.scope, self.local
         results: list[tuple[Condition, Any]] = []
         lost: list[Loss] = []
         prefix: list[int] | None = []
@@ -418,7 +429,7 @@ class Explorer(SymbolicOperations):
             self.losses = lost
             while prefix is not None and len(results) < MAX_ENDS:
                 mark = journal.mark()
-                self.path, R.tries, R.fresh = entry, [], []
+                self.scope, self.local, R.tries, R.fresh = scope, local, [], []
                 self.frame = frame = Frame(prefix)
                 try:
                     value = func()
@@ -431,15 +442,16 @@ class Explorer(SymbolicOperations):
                 except EngineSignal as signal:
                     self._engine_loss(signal)
                 except Exception as error:
-                    self._loss(self.path, error)
+                    self._loss(error)
                 finally:
                     journal.undo(mark)
-                prefix = _next(frame.taken)
+                prefix = next_(frame.taken)
             if prefix is not None and not lost:
                 self._engine_loss(LimitReached("paths"))
             return results, lost
         finally:
-            self.frame, self.path, self.losses, R.tries, R.fresh = kept
+            self.frame, self.losses, R.tries, R.fresh = kept
+            self.scope, self.local = scope, local
 
     def _rest(self, signal: LimitReached, results: list[tuple[Condition, Any]]) -> None:
         """Everything that was not explored is unknown for that reason."""
@@ -447,35 +459,4 @@ class Explorer(SymbolicOperations):
         seen = self.space.any_of([c for c, _ in results] + [x.condition for x in self.losses])
         rest = self.space.both(self.given, self.space.negate(seen))
         if rest is not FALSE:
-            self.losses.append(Loss(rest, signal, signal.reason, self.describe(signal)))
-
-
-def _next(taken: list[tuple[list[Condition], int]]) -> list[int] | None:
-    """The choices of the next run in depth-first order."""
-    indexes = [index for _, index in taken]
-    for position in range(len(taken) - 1, -1, -1):
-        options, index = taken[position]
-        if index + 1 < len(options):
-            return [*indexes[:position], index + 1]
-    return None
-
-
-def _is_caught(error: BaseException, depth: int) -> bool:
-    """Whether one of the `try` statements around a region would catch an error."""
-    for types in R.tries[:depth]:
-        if types is None:
-            return True
-        try:
-            if isinstance(error, types()):
-                return True
-        except Exception:
-            return True
-    return False
-
-
-def _identities(objects: list[Any]) -> set[int]:
-    return {id(obj) for obj in objects}
-
-
-def _names(cls: type) -> set[str]:
-    return {name for base in cls.__mro__[:-1] for name in base.__dict__}
+            self._unknown(rest, signal)

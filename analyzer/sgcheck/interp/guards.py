@@ -24,6 +24,7 @@ from sgcheck.interp.guards_control import (
     match_subject,
     negation,
     own_test,
+    stop,
     tick,
     with_manager,
 )
@@ -117,6 +118,7 @@ __all__ = [
     "set_global",
     "set_item",
     "shift",
+    "stop",
     "tested",
     "tick",
     "with_manager",
@@ -172,6 +174,7 @@ GUARDS: dict[str, Any] = {
     "not": negation,
     "o": own_test,
     "if": branch,
+    "stop": stop,
     "w": with_manager,
     "fin": finishing,
     "try": enter_try,

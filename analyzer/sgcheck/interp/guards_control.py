@@ -70,12 +70,15 @@ def _counted(elements: Iterator[Any]) -> Iterator[Any]:
         yield element
 
 
-def comprehension(thunk: Callable[[], Any]) -> Any:
+_COLLECTIONS: dict[str, type] = {"list": list, "set": set, "dict": dict}
+
+
+def comprehension(thunk: Callable[[], Any], kind: str) -> Any:
     """A comprehension: over something that is not known it gives something that is not known."""
     try:
         return fresh(thunk())
     except Escape as escape:
-        return ASK[-1].computed(escape)
+        return ASK[-1].computed(escape, _COLLECTIONS[kind])
 
 
 def _tried(thunk: Callable[[], Any]) -> Callable[[], Any]:
@@ -121,6 +124,28 @@ def own_test(value: Any) -> Any:
     if issubclass(type(value), Unknown):
         return ASK[-1].truth(value)
     return value
+
+
+MAX_TURNS = 1000
+"""Elements of a loop that is gone through to its end although it may have been left before."""
+
+
+def stop(source: Any, *left: Any) -> bool:
+    """Whether a loop over `source` ends here: it has been left for sure, or that must be decided now."""
+    for flag in left:
+        if flag is True:
+            return True
+        if isinstance(flag, Unknown) and not _may_go_on(source):
+            return bool(ASK[-1].truth(flag))
+    return False
+
+
+def _may_go_on(source: Any) -> bool:
+    """Whether taking further elements changes nothing and comes to an end."""
+    return (
+        isinstance(source, list | tuple | str | dict | set | frozenset | range)
+        and (len(source) <= MAX_TURNS)
+    ) or type(source).__name__ in ("dict_keys", "dict_values", "dict_items")
 
 
 def branch(test: Any, then: Callable[[], None], other: Callable[[], None] | None) -> None:

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from enum import EnumMeta
 from functools import partial
-from types import FrameType, FunctionType, MethodType, ModuleType
+from types import FrameType, FunctionType, GeneratorType, MethodType, ModuleType
 from typing import Any
 
 from sgcheck.interp import access, constructors, natives
@@ -156,8 +156,16 @@ def call(func: Any, /, *args: Any, **kwargs: Any) -> Any:
     if special is not None:
         if kwargs and func is dict and R.on_display is not None:
             R.on_display(kwargs, sys._getframe(1))
-        result = special(*args, **kwargs)
-        if R.region is not None and type(result) in _FRESH_TYPES:
+        if R.region is None:
+            return special(*args, **kwargs)
+        try:
+            result = special(*args, **kwargs)
+        except Escape as escape:
+            # list(generator): as with a comprehension, only what it would have given is not known.
+            if len(args) == 1 and not kwargs and type(args[0]) is GeneratorType:
+                return ASK[-1].computed(escape, func if func in _FRESH_TYPES else None)
+            raise
+        if type(result) in _FRESH_TYPES:
             R.fresh.append(result)
         return result
     if kind is type or issubclass(kind, type):

@@ -25,7 +25,8 @@ from sgcheck.values.symbols import Choice
 from sgcheck.values.unknown import Unknown
 
 if TYPE_CHECKING:
-    from sgcheck.interp.explore import End, Explorer
+    from sgcheck.interp.explore import Explorer
+    from sgcheck.interp.paths import End
 
 Place = tuple[int, int, Any]
 
@@ -360,6 +361,11 @@ def join_values(explorer: Explorer, conditions: list[Condition], values: list[An
             for k in keys
         }
         return {k: v for k, v in made.items() if v is not MISSING}
+    if all(type(v) is list for v in values):
+        made_list = explorer.join_lists(first, [], conditions, values)
+        if made_list is not NOT_JOINED:
+            R.fresh.append(made_list)
+            return made_list
     if len(conditions) > 48 and not all(is_scalar(v) or isinstance(v, Unknown) for v in values):
         return NOT_JOINED
     return explorer.choice(list(zip(conditions, values, strict=True)))

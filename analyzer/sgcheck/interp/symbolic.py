@@ -14,13 +14,13 @@ from sgcheck.interp.journal import MISSING
 from sgcheck.interp.runtime import RUNTIME
 from sgcheck.interp.symbolic_apply import APPLY
 from sgcheck.interp.symbolic_questions import Questions
-from sgcheck.interp.symbolic_values import FALSY, alike, blame, is_scalar
+from sgcheck.interp.symbolic_values import FALSY, NUMBERS, alike, blame, is_number, is_scalar
 from sgcheck.interp.unknown_set import Overlap, UnknownSet
 from sgcheck.resolve.resolution import Reason
 from sgcheck.values.condition import FALSE, TRUE, Condition
 from sgcheck.values.signals import EngineSignal, Escape
 from sgcheck.values.spoken import spoken
-from sgcheck.values.symbols import Choice, Fact, Symbol, Test, Text
+from sgcheck.values.symbols import Choice, Fact, Symbol, Test, Text, Typed
 from sgcheck.values.unknown import Unknown, find_unknown
 
 __all__ = ["FALSY", "SymbolicOperations", "alike", "is_scalar"]
@@ -84,6 +84,9 @@ class SymbolicOperations(Questions):
         if op in ("<", "<=", ">", ">="):
             label = f"{self.show(left)} {op} {self.show(right)}"
             return self.test(self.flag(label, blame(known)))
+        certain = is_number(left) + is_number(right)
+        if certain == 2 or (certain and op in ("-", "/", "//", "**")):
+            return Typed(blame(known), label, NUMBERS)
         return Unknown(blame(known), label)
 
     def _text(self, op: str, left: Any, right: Any) -> Any:
@@ -130,7 +133,7 @@ class SymbolicOperations(Questions):
             for condition, values in combined:
                 for more, value in cases:
                     both = self.space.both(condition, more)
-                    if self.space.both(self.path, both) is not FALSE:
+                    if self.possible(both):
                         following.append((both, [*values, value]))
             combined = following
             if len(combined) > _MAX_CASES:
@@ -242,6 +245,10 @@ class SymbolicOperations(Questions):
 
         if isinstance(value, Choice):
             return self.split(lambda: guards.call(self.pick(value), *args, **kwargs))
+        if isinstance(value, Fact):
+            answer = value.sg_call(self, args, kwargs)
+            if answer is not NotImplemented:
+                return answer
         shown = ", ".join(
             [*(self.show(a) for a in args), *(f"{k}={self.show(v)}" for k, v in kwargs.items())]
         )
@@ -265,7 +272,10 @@ class SymbolicOperations(Questions):
         shown = ", ".join(
             [*(self.show(a) for a in args), *(f"{k}={self.show(v)}" for k, v in kwargs.items())]
         )
-        return Unknown(blame(unknown), f"{getattr(func, '__name__', 'call')}({shown})")
+        label = f"{getattr(func, '__name__', 'call')}({shown})"
+        if typed.gives_number(func, args):
+            return Typed(blame(unknown), label, NUMBERS)
+        return Unknown(blame(unknown), label)
 
     def member(self, kind: Any, value: Unknown) -> Any:
         return self.split(lambda: kind(self.concrete(value)))
@@ -302,11 +312,7 @@ class SymbolicOperations(Questions):
         if rest is not FALSE:
             cases.append((rest, default))
         return self.choice(
-            [
-                (c, default if v is MISSING else v)
-                for c, v in cases
-                if self.space.both(self.path, c) is not FALSE
-            ]
+            [(c, default if v is MISSING else v) for c, v in cases if self.possible(c)]
         )
 
     # -- dictionaries whose keys may be absent ---------------------------------------------
@@ -392,10 +398,6 @@ class SymbolicOperations(Questions):
             return self.concrete(found) if isinstance(found, Unknown) else found
         if isinstance(value, Symbol) and value.variable.domain is not None:
             options = sorted(value.variable.domain, key=repr)
-            feasible = [
-                v
-                for v in options
-                if self.space.both(self.path, self.space.among(value.variable, [v])) is not FALSE
-            ]
+            feasible = [v for v in options if self.possible(self.space.among(value.variable, [v]))]
             return feasible[self.choose([self.space.among(value.variable, [v]) for v in feasible])]
-        raise Escape(value.reason)
+        raise Escape(blame(value))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from sgcheck.interp.symbolic_values import blame
 from sgcheck.interp.unknown_set import UnknownSet
-from sgcheck.values.symbols import Choice, Fact, Symbol, Test
+from sgcheck.values.symbols import Choice, Fact, Symbol, Test, Typed
 from sgcheck.values.unknown import Unknown, find_unknown
 
 if TYPE_CHECKING:
@@ -81,10 +82,30 @@ def _apply_set(ops: SymbolicOperations, *args: Any) -> Any:
     return NotImplemented
 
 
+def _apply_copy(function: Callable[[Any], Any]) -> Callable[..., Any]:
+    def run(ops: SymbolicOperations, value: Any) -> Any:
+        if isinstance(value, Choice):
+            return ops.choice([(c, _copied(function, v)) for c, v in ops.cases(value)])
+        return (
+            value if isinstance(value, Unknown) and not isinstance(value, Fact) else NotImplemented
+        )
+
+    return run
+
+
+def _copied(function: Callable[[Any], Any], value: Any) -> Any:
+    from sgcheck.interp.guards import call
+
+    return call(function, value)
+
+
 def _apply_same_type(kind: type) -> Callable[..., Any]:
     def convert(ops: SymbolicOperations, value: Any, *rest: Any) -> Any:
         if isinstance(value, Symbol) and value.types == (kind,) and not rest:
             return value
+        if isinstance(value, Unknown) and not isinstance(value, Choice | Test):
+            label = f"{kind.__name__}({ops.show(value)})"
+            return Typed(blame(value), label, (kind,))
         return NotImplemented
 
     return convert
@@ -96,6 +117,8 @@ APPLY: dict[Any, Callable[..., Any]] = {
     hasattr: _apply_hasattr,
     dict.get: _apply_get,
     bool: _apply_bool,
+    copy.copy: _apply_copy(copy.copy),
+    copy.deepcopy: _apply_copy(copy.deepcopy),
     set: _apply_set,
     frozenset: _apply_set,
     int: _apply_same_type(int),

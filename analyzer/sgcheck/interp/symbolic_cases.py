@@ -10,8 +10,10 @@ from typing import Any
 from sgcheck.interp.runtime import RUNTIME
 from sgcheck.interp.symbolic_values import (
     FALSY,
+    NUMBERS,
     alike,
     blame,
+    is_number,
     is_open_number,
     is_scalar,
     possible,
@@ -19,8 +21,29 @@ from sgcheck.interp.symbolic_values import (
 )
 from sgcheck.resolve.resolution import Reason
 from sgcheck.values.condition import FALSE, TRUE, Condition, Space
-from sgcheck.values.symbols import Choice, Fact, Symbol, Test
+from sgcheck.values.symbols import Choice, Fact, Symbol, Test, Typed
 from sgcheck.values.unknown import Operations, Unknown
+
+
+class Scope:
+    """What held where a region was entered; conditions inside it are relative to that.
+
+    Conditions stay small this way, and the whole is only made where somebody needs it.
+    """
+
+    __slots__ = ("_whole", "local", "outer")
+
+    def __init__(self, outer: Scope | None, local: Condition) -> None:
+        self.outer = outer
+        self.local = local
+        self._whole: Condition | None = None
+
+    def whole(self, space: Space) -> Condition:
+        """The conjunction of everything that held."""
+        if self._whole is None:
+            outer = TRUE if self.outer is None else self.outer.whole(space)
+            self._whole = space.both(outer, self.local)
+        return self._whole
 
 
 class Cases(Operations):
@@ -28,10 +51,27 @@ class Cases(Operations):
 
     def __init__(self, space: Space | None = None) -> None:
         self.space = space if space is not None else Space()
-        self.path: Condition = TRUE
+        self.scope: Scope | None = None
+        self.local: Condition = TRUE
         self._objects: dict[int, tuple[Any, int]] = {}
         self._numbers: dict[Any, int] = {}
         self._computed = 0
+
+    # -- where this path is ------------------------------------------------------------
+
+    @property
+    def path(self) -> Condition:
+        """Everything that holds on this path."""
+        if self.scope is None:
+            return self.local
+        return self.space.both(self.scope.whole(self.space), self.local)
+
+    def possible(self, condition: Condition) -> bool:
+        """Whether a condition can hold on this path."""
+        here = self.space.both(self.local, condition)
+        if here is FALSE or self.scope is None:
+            return here is not FALSE
+        return self.space.meet(self.scope.whole(self.space), here)
 
     # -- to be provided by the explorer ------------------------------------------------
 
@@ -86,10 +126,9 @@ class Cases(Operations):
 
     def test(self, condition: Condition) -> Any:
         """A test as a value; True or False where the path already decides it."""
-        both = self.space.both(self.path, condition)
-        if both is FALSE:
+        if not self.possible(condition):
             return False
-        if both is self.path:
+        if not self.possible(self.space.negate(condition)):
             return True
         return Test(condition)
 
@@ -99,7 +138,7 @@ class Cases(Operations):
             return [(TRUE, value)]
         out = []
         for condition, case in value.cases:
-            if self.space.both(self.path, condition) is not FALSE:
+            if self.possible(condition):
                 out.append((condition, case))
         return out
 
@@ -145,7 +184,9 @@ class Cases(Operations):
             f"number {self._numbers.setdefault(key, len(self._numbers) + 1)} derived from the {of}"
         )
         kept = [(c, v) for c, v in cases if not is_open_number(v)]
-        return [*kept, (self.space.any_of(c for c, _ in numbers), Unknown(reason, label))]
+        certain = all(is_number(v) for _, v in numbers)
+        number = Typed(reason, label, NUMBERS) if certain else Unknown(reason, label)
+        return [*kept, (self.space.any_of(c for c, _ in numbers), number)]
 
     def condition_of(self, value: Any) -> Condition:
         """The condition under which a value is true."""

@@ -13,7 +13,7 @@ from sgcheck.interp.symbolic_values import alike, is_scalar, possible, unanswera
 from sgcheck.resolve.resolution import Reason
 from sgcheck.values.condition import FALSE, TRUE, Condition
 from sgcheck.values.signals import EngineSignal, Escape
-from sgcheck.values.symbols import Choice, Drawn, Fact, Symbol, Test
+from sgcheck.values.symbols import Choice, Drawn, Fact, Symbol, Test, Typed
 from sgcheck.values.unknown import Unknown, find_unknown
 
 
@@ -31,9 +31,12 @@ class Questions(Cases):
     def ask(self, question: str, reason: Reason) -> bool:
         return self.decide(self.flag(question, reason))
 
-    def computed(self, escape: Escape) -> Any:
+    def computed(self, escape: Escape, kind: type | None = None) -> Any:
         self._computed += 1
-        return Unknown(escape.reason, f"value {self._computed} computed from the model")
+        label = f"value {self._computed} computed from the model"
+        if kind is not None:
+            return Typed(escape.reason, label, (kind,))
+        return Unknown(escape.reason, label)
 
     def equal(self, left: Any, right: Any) -> Condition:
         """The condition under which `left == right`."""

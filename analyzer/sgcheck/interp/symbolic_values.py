@@ -8,7 +8,7 @@ from typing import Any
 
 from sgcheck.resolve.resolution import Reason
 from sgcheck.values.condition import TRUE
-from sgcheck.values.symbols import Choice, Drawn, Symbol, Test, Text
+from sgcheck.values.symbols import Choice, Drawn, Symbol, Test, Text, Typed
 from sgcheck.values.unknown import Unknown
 
 _SCALARS = (str, int, float, bool, bytes, type(None), enum.Enum, complex)
@@ -17,9 +17,22 @@ FALSY = (None, False, "")
 """Values that are false; 0 and 0.0 equal False."""
 
 
+NUMBERS = (int, float)
+"""Types of an unknown that arithmetic has made."""
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value, known or not, is certainly a number."""
+    if isinstance(value, Choice):
+        return all(is_number(case) for _, case in value.cases)
+    if isinstance(value, Typed):
+        return bool(value.types) and all(t in (int, float, bool) for t in value.types)
+    return isinstance(value, int | float)
+
+
 def is_open_number(value: Any) -> bool:
     if isinstance(value, Unknown):
-        return type(value) is Unknown or (isinstance(value, Symbol) and value.types == (int,))
+        return type(value) is Unknown or (is_number(value) and bool not in value.types)
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -60,7 +73,7 @@ def _alike_unknown(left: Any, right: Any) -> bool:
         )
     if isinstance(left, Symbol):
         return left.variable is right.variable
-    return type(left) in (Unknown, Drawn, Text) and left.label == right.label
+    return type(left) in (Unknown, Drawn, Text, Typed) and left.label == right.label
 
 
 def possible(symbol: Symbol, values: Iterable[Any]) -> list[Any]:

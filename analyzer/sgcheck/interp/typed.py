@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import math
 from typing import Any
 
+from sgcheck.interp.symbolic_values import is_number
 from sgcheck.values.symbols import Choice, Drawn, Fact, Typed
 from sgcheck.values.unknown import PlainObject, Unknown
 
@@ -57,6 +59,20 @@ def distinct(left: Any, right: Any) -> bool:
 def _composed(value: Unknown) -> bool:
     """Whether an unknown may stand for an object that was put into it later."""
     return isinstance(value, Choice | Fact)
+
+
+_OF_NUMBERS = (min, max, abs, round, sum)
+
+
+def gives_number(func: Any, args: tuple[Any, ...]) -> bool:
+    """Whether a function of Python certainly gives a number for these arguments (or raises)."""
+    if func is len:
+        return True
+    if func in _OF_NUMBERS:
+        return all(is_number(a) for a in args) and (len(args) > 1 or func in (abs, round))
+    return getattr(func, "__module__", None) == "math" and func is getattr(
+        math, getattr(func, "__name__", ""), None
+    )
 
 
 def _agreed(verdicts: Any) -> Any:

@@ -7,8 +7,8 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sgcheck.interp.explore import Loss
 from sgcheck.interp.journal import MISSING
+from sgcheck.interp.paths import Loss
 from sgcheck.resolve import effective, wording
 from sgcheck.resolve.expand import Expanded, expand
 from sgcheck.resolve.explored import Explored

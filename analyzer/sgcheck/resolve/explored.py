@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sgcheck.interp.builtins import tree_frame
-from sgcheck.interp.explore import Explorer, Loss
+from sgcheck.interp.explore import Explorer
 from sgcheck.interp.faults import fault_of
+from sgcheck.interp.paths import Loss
 from sgcheck.resolve.copies import copied
 from sgcheck.resolve.initialise import ALGORITHM, Role, Selected, select
 from sgcheck.resolve.resolution import Reason

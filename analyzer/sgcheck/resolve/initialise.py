@@ -17,8 +17,8 @@ from functools import partial
 from types import FrameType, FunctionType
 from typing import Any, TypeAlias
 
-from sgcheck.interp.explore import Loss
 from sgcheck.interp.journal import MISSING
+from sgcheck.interp.paths import Loss
 from sgcheck.interp.runtime import RUNTIME as R
 from sgcheck.resolve.resolution import Reason
 from sgcheck.resolve.run import SERVER_ARGS_MODULE, Failure

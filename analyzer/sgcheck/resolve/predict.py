@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sgcheck.errors import NothingToAnalyse
-from sgcheck.interp.explore import Explorer, Loss
+from sgcheck.interp.explore import Explorer
 from sgcheck.interp.opaque import OpaqueOperations
+from sgcheck.interp.paths import Loss
 from sgcheck.resolve import answers, situations, stand_ins
 from sgcheck.resolve.explored import Explored, Snapshot, describe, explore
 from sgcheck.resolve.initialise import ALGORITHM, once, select
@@ -116,7 +117,8 @@ class Predictor:
             raise
         except BaseException as error:
             result = self._nothing(launch, _stopped(error))
-        if result.outcome.reason is not None and result.outcome.reason.code.startswith("limit("):
+        reasons = [result.outcome.reason, *(case.reason for case in result.outcome.cases)]
+        if any(reason is not None and reason.code.startswith("limit(") for reason in reasons):
             # Whatever was interrupted may have left its interpreter half changed.
             self._machines.clear()
         self._settle()

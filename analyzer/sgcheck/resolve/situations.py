@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sgcheck.errors import UsageError
-from sgcheck.interp.explore import Loss
 from sgcheck.interp.journal import MISSING
+from sgcheck.interp.paths import Loss
 from sgcheck.resolve import answers
 from sgcheck.resolve.copies import copied
 from sgcheck.resolve.explored import Explored, Snapshot

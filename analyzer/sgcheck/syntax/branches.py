@@ -20,7 +20,6 @@ _LEAVING = (
     ast.Global,
     ast.Nonlocal,
     ast.Delete,
-    ast.NamedExpr,
 )
 _NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 

@@ -17,7 +17,7 @@ from sgcheck.syntax.translate_statements import Statements
 
 __all__ = ["VERSION", "TranslationRefused", "Translator", "translate"]
 
-VERSION = 10
+VERSION = 12
 """Raised whenever translated code changes: part of the cache key."""
 
 

@@ -258,7 +258,8 @@ class Expressions(Base):
         self.scopes.pop()
         if inside and not isinstance(node, ast.GeneratorExp):
             if self.branching and self._may_be_delayed(node):
-                return self._guard("comp", node, self._thunk(node))
+                kind = {ast.ListComp: "list", ast.SetComp: "set", ast.DictComp: "dict"}[type(node)]
+                return self._guard("comp", node, self._thunk(node), self._text(kind, node))
             return self._guard("n", node, node)
         return node
 

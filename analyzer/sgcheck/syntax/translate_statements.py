@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 
-from sgcheck.syntax import branches, scopes
+from sgcheck.syntax import branches, exits, scopes
 from sgcheck.syntax.names import PREFIX
 from sgcheck.syntax.translate_base import Scope, TranslationRefused
 from sgcheck.syntax.translate_patterns import Patterns
@@ -186,6 +186,8 @@ class Statements(Patterns):
         return out
 
     def visit_If(self, node: ast.If) -> ast.stmt | list[ast.stmt]:
+        if getattr(node, "translated", False):
+            return node
         joins = self.branching and self._function_depth() and branches.can_join(node)
         written = branches.written_names(node) if joins else set()
         if joins and not self._are_local(written):
@@ -325,6 +327,8 @@ class Statements(Patterns):
         self._signature(node.args)
         if node.returns is not None:
             node.returns = self._quoted(node.returns)
+        if self.branching and isinstance(node, ast.FunctionDef):
+            node.body = exits.single_exit(node, self._fresh)
         bound, global_names, nonlocal_names = scopes.function_scope(node)
         declared_global = node.name in self.scope.globals
         self.scopes.append(Scope("function", bound, global_names, nonlocal_names))

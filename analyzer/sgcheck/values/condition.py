@@ -96,6 +96,8 @@ MAX_OPERATIONS = 400_000
 """Distinct operations on conditions in one exploration; beyond it the rest is unknown(limit)."""
 MAX_SPARE = 30_000
 """Further ones for work whose result is only nicer to read."""
+MAX_MEETINGS = 4_000_000
+"""The same for the cheaper question whether two conditions can hold together."""
 
 
 class Space:
@@ -105,7 +107,7 @@ class Space:
         self.variables: dict[str, Variable] = {}
         self._nodes: dict[Any, Condition] = {}
         self._memo: dict[tuple[str, int, int], Condition] = {}
-        self._keep: list[Condition] = []
+        self._meetings: dict[tuple[int, int], bool] = {}
         self._limit = MAX_OPERATIONS
         self._spare = MAX_SPARE
 
@@ -225,7 +227,29 @@ class Space:
         result = self._memo[key] = self._node(variable, edges)
         if len(self._memo) > self._limit:
             raise LimitReached("conditions")
-        self._keep.extend((left, right))
+        return result
+
+    def meet(self, left: Condition, right: Condition) -> bool:
+        """Whether both can hold together: `both(left, right) is not FALSE`, without making it."""
+        if left is FALSE or right is FALSE:
+            return False
+        if left is TRUE or right is TRUE or left is right:
+            return True
+        key = (id(left), id(right)) if id(left) < id(right) else (id(right), id(left))
+        found = self._meetings.get(key)
+        if found is not None:
+            return found
+        assert left.variable is not None and right.variable is not None
+        mine, other = left.variable.index, right.variable.index
+        if mine == other:
+            result = any(self.meet(x, y) for a, x in left.edges for b, y in right.edges if (a & b))
+        elif mine < other:
+            result = any(self.meet(x, right) for _, x in left.edges)
+        else:
+            result = any(self.meet(left, y) for _, y in right.edges)
+        self._meetings[key] = result
+        if len(self._meetings) > MAX_MEETINGS:
+            raise LimitReached("conditions")
         return result
 
     def negate(self, of: Condition) -> Condition:
@@ -241,7 +265,6 @@ class Space:
             found = self._memo[key] = self._node(
                 of.variable, [(v, self.negate(c)) for v, c in of.edges]
             )
-            self._keep.append(of)
         return found
 
     def any_of(self, conditions: Iterable[Condition]) -> Condition:
@@ -272,7 +295,6 @@ class Space:
         found = self._memo.get(key)
         if found is None:
             found = self._memo[key] = self._assume(of, given)
-            self._keep.extend((of, given))
             if len(self._memo) > self._limit:
                 raise LimitReached("conditions")
         return found

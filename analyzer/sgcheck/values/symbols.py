@@ -106,6 +106,10 @@ class Fact(Unknown):
         """A method is called."""
         raise NotImplementedError
 
+    def sg_call(self, ops: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """It is called; NotImplemented where nothing is known of the result."""
+        return NotImplemented
+
     def sg_item(self, ops: Any, key: Any) -> Any:
         """`self[key]`."""
         raise NotImplementedError

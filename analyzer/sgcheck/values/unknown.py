@@ -8,7 +8,7 @@ interpreter runs, the operators below hand the question to the engine that is in
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
@@ -25,6 +25,14 @@ class Operations:
         yield None
 
     def truth(self, value: Unknown) -> bool:
+        raise Escape(value.reason)
+
+    def split(self, thunk: Callable[[], Any]) -> Any:
+        """Run something once for each answer that it needs."""
+        return thunk()
+
+    def pick(self, value: Unknown) -> Any:
+        """One of the values that an unknown may have."""
         raise Escape(value.reason)
 
     def binary(self, op: str, left: Any, right: Any) -> Any:
@@ -79,7 +87,7 @@ class Operations:
         """A yes-or-no question of the world."""
         raise Escape(reason)
 
-    def computed(self, escape: Escape) -> Any:
+    def computed(self, escape: Escape, kind: type | None = None) -> Any:
         """What a computation over something unknown gives."""
         raise escape
 

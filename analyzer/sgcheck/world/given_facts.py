@@ -15,8 +15,9 @@ from typing import Any
 
 from sgcheck.errors import UsageError
 from sgcheck.values.condition import Condition, Space
+from sgcheck.world.checkpoint_facts import UNKNOWN_KEYS
 from sgcheck.world.model_facts import ModelFacts
-from sgcheck.world.unknown_model import ABSENT, UNKNOWN_KEYS
+from sgcheck.world.unknown_model import ABSENT
 
 ARCHITECTURE = "architecture"
 QUANTIZATION = "quantization"

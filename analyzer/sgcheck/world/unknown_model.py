@@ -17,95 +17,26 @@ from sgcheck.interp.runtime import RUNTIME as R
 from sgcheck.interp.symbolic import FALSY
 from sgcheck.resolve.resolution import Reason
 from sgcheck.values.condition import FALSE, TRUE, Condition
+from sgcheck.values.signals import Escape
 from sgcheck.values.symbols import Choice, Fact, Symbol
 from sgcheck.values.unknown import ASK, Unknown
+from sgcheck.world.checkpoint_facts import (
+    CERTAIN,
+    CLASS_NAME_ENDS,
+    NESTED,
+    NEVER,
+    OBJECTS,
+    PARTS,
+    POSSIBLE_FILES,
+    STANDARD,
+    TEXTS,
+    UNCHANGED,
+)
+from sgcheck.world.fact_method import FactMethod
 
 UNKNOWN = Reason("model-unknown")
 
 ARCHITECTURE = "model architecture"
-
-# What every configuration of a text model has, with the type of its value.
-_STANDARD: dict[str, tuple[type, ...]] = {
-    "model_type": (str,),
-    "hidden_size": (int,),
-    "num_hidden_layers": (int,),
-    "num_attention_heads": (int,),
-    "vocab_size": (int,),
-    "max_position_embeddings": (int,),
-    "transformers_version": (str,),
-    "_name_or_path": (str,),
-    "name_or_path": (str,),
-    "is_encoder_decoder": (bool,),
-    "id2label": (dict,),
-    "tie_word_embeddings": (bool,),
-}
-_NESTED = (
-    "text_config",
-    "llm_config",
-    "language_config",
-    "thinker_config",
-    "language_model_config",
-)
-_PARTS = (
-    *_NESTED,
-    "vision_config",
-    "audio_config",
-    "encoder",
-    "decoder",
-    "talker_config",
-    "token2wav_config",
-)
-_UNCHANGED = ("lower", "strip", "upper")
-_CLASS_NAME_ENDS = ("ForCausalLM", "ForConditionalGeneration", "LMHeadModel", "MTP", "NextN", "ForSequenceClassification",
-                    "ForRewardModel", "ForCausalLMNextN", "ForCausalLMEagle", "ForCausalLMEagle3", "Eagle3")  # fmt: skip
-
-
-# Values that SGLang and checkpoints use; any other is possible as well. They are lower case.
-_METHODS = ("fp8", "blockwise_int8", "modelopt", "modelopt_fp8", "modelopt_fp4", "modelopt_mixed", "w8a8_int8", "w8a8_fp8",
-            "awq", "awq_marlin", "gptq", "gptq_marlin", "moe_wna16", "compressed-tensors", "compressed_tensors", "qoq",
-            "w4afp8", "petit_nvfp4", "fbgemm_fp8", "mxfp4", "mxfp8", "auto-round", "bitsandbytes", "gguf", "quark",
-            "quark_int4fp8_moe", "modelslim", "quantization_mixed", "nvfp4", "marlin", "exl2", "hqq")  # fmt: skip
-_ALGORITHMS = (
-    "FP8",
-    "NVFP4",
-    "MIXED_PRECISION",
-    "W4A16_AWQ",
-    "W4A8_AWQ",
-    "W8A8_SQ_PER_CHANNEL",
-    "FP8_PB_WO",
-    "MXFP4",
-    "MXFP8",
-    "NVFP4_AWQ",
-)
-# Parts whose form is fixed: (label, key) -> named values of a text.
-_TEXTS: dict[tuple[str, str], tuple[str, ...]] = {
-    ("quantization_config", "quant_method"): _METHODS,
-    ("quantization_config", "quant_algo"): _ALGORITHMS,
-    ("quantization", "quant_algo"): _ALGORITHMS,
-}
-_CERTAIN = {
-    ("quantization_config", "quant_method"),
-    ("hf_quant_config", "quantization"),
-    ("quantization", "quant_algo"),
-}
-_OBJECTS = {"quantization_config", "hf_quant_config", "quantization"}
-_NEVER = {("model", "compression_config"), ("quantization_config", "quantization")}
-UNKNOWN_KEYS = (
-    *_STANDARD,
-    *_PARTS,
-    "architectures",
-    "dtype",
-    "torch_dtype",
-    *(".".join(place) for place in _TEXTS),
-)
-"""Keys of a configuration that are asked for by name."""
-POSSIBLE_FILES = (
-    "hf_quant_config.json",
-    "generation_config.json",
-    "tokenizer_config.json",
-    "preprocessor_config.json",
-)
-"""Files besides `config.json` that an ordinary checkpoint may have and that decide something."""
 
 
 class _Absent:
@@ -156,7 +87,7 @@ class JsonFact(Fact):
         if given is not MISSING and given is not ABSENT:
             return copy.deepcopy(given)
         if name not in known:
-            texts = _TEXTS.get(self._place(name))
+            texts = TEXTS.get(self._place(name))
             if texts is None:
                 given = object.__getattribute__(self, "given")
                 known[name] = JsonFact(f"{self.label}.{name}", given)
@@ -173,7 +104,7 @@ class JsonFact(Fact):
     def _set_where(self, ops: Any, name: str) -> Condition:
         """The condition under which SGLang itself has set the attribute."""
         value = self._changed().get(name, MISSING)
-        if value is MISSING:
+        if value is MISSING or self._belongs_to_whole(name):
             return FALSE
         if isinstance(value, Choice):
             condition: Condition = ops.space.any_of(
@@ -181,6 +112,10 @@ class JsonFact(Fact):
             )
             return condition
         return TRUE
+
+    def _belongs_to_whole(self, name: str) -> bool:
+        """Whether what was set under a name was set on the configuration that this is a part of."""
+        return False
 
     def sg_has(self, ops: Any, name: str) -> Condition:
         condition: Condition = ops.space.either(
@@ -194,18 +129,18 @@ class JsonFact(Fact):
             return FALSE if given is ABSENT else TRUE
         if self._is_given_in_part(name):
             return TRUE
-        if name in _PARTS:
+        if name in PARTS:
             # Parts of a configuration have no such parts themselves.
             return FALSE
         place = self._place(name)
-        if place in _CERTAIN or place in _NEVER:
-            return TRUE if place in _CERTAIN else FALSE
+        if place in CERTAIN or place in NEVER:
+            return TRUE if place in CERTAIN else FALSE
         variable = ops.space.variable(f"{self.label}.{name}", None, None, "value")
         condition: Condition = ops.space.negate(ops.space.among(variable, [ABSENT]))
         return condition
 
     def sg_truth(self, ops: Any) -> Condition:
-        if self.label.rpartition(".")[2] in _OBJECTS:
+        if self.label.rpartition(".")[2] in OBJECTS:
             return TRUE
         variable = ops.space.variable(self.label, None, None, "value")
         condition: Condition = ops.space.negate(ops.space.among(variable, (*FALSY, ABSENT)))
@@ -214,7 +149,7 @@ class JsonFact(Fact):
     def sg_value(self, ops: Any, name: str) -> Any:
         """The value of a key that is there."""
         value = self._changed().get(name, MISSING)
-        if value is MISSING:
+        if value is MISSING or self._belongs_to_whole(name):
             return self._own(ops, name)
         if isinstance(value, Choice) and any(v is MISSING for _, v in value.cases):
             own = self._own(ops, name)
@@ -245,10 +180,10 @@ class JsonFact(Fact):
         if self._given(name) is not MISSING:
             return False
         place = self._place(name)
-        special = place in _CERTAIN or place in _NEVER or place in _TEXTS or place[1] in _OBJECTS
+        special = place in CERTAIN or place in NEVER or place in TEXTS or place[1] in OBJECTS
         return (
             not special
-            and name not in _PARTS
+            and name not in PARTS
             and name not in self._changed()
             and not self._is_standard(name)
         )
@@ -260,6 +195,20 @@ class JsonFact(Fact):
         if R.journal is not None:
             R.journal.space(self._changed(), name)
         self._changed()[name] = value
+
+    def _update(self, ops: Any, source: Any) -> None:
+        """`self.update(source)`, where the source or some of its keys may be there on some paths only."""
+        cases = ops.cases(source)
+        if not all(isinstance(case, dict) for _, case in cases):
+            raise Escape(UNKNOWN)
+        for key in dict.fromkeys(k for _, case in cases for k in case):
+            before = self._changed().get(key, MISSING)
+            parts: list[tuple[Condition, Any]] = []
+            for condition, case in cases:
+                for more, value in ops.cases(dict.get(case, key, MISSING)):
+                    both = ops.space.both(condition, more)
+                    parts.append((both, before if value is MISSING else value))
+            self.sg_set(ops, key, ops.choice(parts))
 
     def sg_set_item(self, ops: Any, key: Any, value: Any) -> None:
         if isinstance(key, str):
@@ -279,12 +228,12 @@ class JsonFact(Fact):
         return condition
 
     def sg_isinstance(self, ops: Any, classes: tuple[Any, ...]) -> Any:
-        if self.label.rpartition(".")[2] in _OBJECTS:
+        if self.label.rpartition(".")[2] in OBJECTS:
             return any(isinstance(c, type) and issubclass(dict, c) for c in classes)
         return NotImplemented
 
     def sg_identical(self, ops: Any, other: Any) -> Condition | None:
-        if self.label.rpartition(".")[2] in _OBJECTS:
+        if self.label.rpartition(".")[2] in OBJECTS:
             return TRUE if other is self else FALSE
         return self.sg_equal(ops, other)
 
@@ -301,10 +250,9 @@ class JsonFact(Fact):
             return self.sg_getattr(ops, args[0], *(args[1:] or (None,)))
         if name == "update":
             for source in (*args, kwargs):
-                for key, value in dict(source).items():
-                    self.sg_set(ops, key, value)
+                self._update(ops, source)
             return None
-        if name in _UNCHANGED and not args:
+        if name in UNCHANGED and not args:
             return self
         if name in ("to_dict", "copy", "__deepcopy__"):
             return self
@@ -348,38 +296,49 @@ class ConfigFact(JsonFact):
     def _has_itself(self, ops: Any, name: str) -> Condition:
         if self._given(name) is not MISSING or self._is_given_in_part(name):
             return super()._has_itself(ops, name)
-        if name in _STANDARD or name in ("architectures", "torch_dtype", "dtype", "__dict__"):
+        if name in STANDARD or name in ("architectures", "torch_dtype", "dtype", "__dict__"):
             return TRUE
         if name in ("items", "keys"):
             return FALSE
-        if hasattr(object.__getattribute__(self, "base"), name) and callable(
-            getattr(object.__getattribute__(self, "base"), name, None)
-        ):
+        if self._is_method(name):
             return TRUE
-        if name in _PARTS:
+        if name in PARTS:
             if self.part:
                 return FALSE
             condition: Condition = ops.flag(f"{self.label} has a {name}", UNKNOWN)
             return condition
         return super()._has_itself(ops, name)
 
+    def _belongs_to_whole(self, name: str) -> bool:
+        return name in PARTS and bool(object.__getattribute__(self, "part"))
+
+    def _is_method(self, name: str) -> bool:
+        return callable(getattr(object.__getattribute__(self, "base"), name, None))
+
     def sg_truth(self, ops: Any) -> Condition:
         return TRUE
 
     def _is_standard(self, name: str) -> bool:
-        return name in _STANDARD or name in (
-            "architectures",
-            "torch_dtype",
-            "dtype",
-            "items",
-            "keys",
-            "__dict__",
+        return (
+            name in STANDARD
+            or self._is_method(name)
+            or name
+            in (
+                "architectures",
+                "torch_dtype",
+                "dtype",
+                "items",
+                "keys",
+                "__dict__",
+            )
         )
 
     def _own(self, ops: Any, name: str) -> Any:
         if name == "__dict__":
             # The nested text configuration has the very same facts: there is nothing to copy from it.
             return {}
+        if self._is_method(name):
+            return FactMethod(self, name)
         known: dict[Any, Any] = object.__getattribute__(self, "known")
         if name in known:
             return known[name]
@@ -395,7 +354,7 @@ class ConfigFact(JsonFact):
             )
             variable.extra["named"] = object.__getattribute__(self, "names")
             value = [Symbol(variable, UNKNOWN, (str,))]
-        elif name in _NESTED:
+        elif name in NESTED:
             value = ConfigFact.part_of(self)
         elif name in ("torch_dtype", "dtype"):
             from sgcheck.world.torch_ import DTYPES, dtype
@@ -404,8 +363,8 @@ class ConfigFact(JsonFact):
                 f"{self.label}.dtype", [DTYPES[n] for n in ("bfloat16", "float16", "float32")]
             )
             value = Symbol(variable, UNKNOWN, (dtype,))
-        elif name in _STANDARD:
-            value = Symbol(ops.space.variable(f"{self.label}.{name}"), UNKNOWN, _STANDARD[name])
+        elif name in STANDARD:
+            value = Symbol(ops.space.variable(f"{self.label}.{name}"), UNKNOWN, STANDARD[name])
         else:
             value = JsonFact(f"{self.label}.{name}", object.__getattribute__(self, "given"))
         known[name] = value
@@ -454,7 +413,7 @@ def class_names(code: Iterable[CodeType]) -> list[str]:
             stack.extend(item)
         elif (
             isinstance(item, str)
-            and item.endswith(_CLASS_NAME_ENDS)
+            and item.endswith(CLASS_NAME_ENDS)
             and item.isidentifier()
             and item[0].isupper()
         ):

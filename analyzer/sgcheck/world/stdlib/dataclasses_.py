@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import typing
+from collections.abc import Callable
 from typing import Any
 
 from sgcheck.syntax.names import is_reserved
 from sgcheck.values.signals import Refused
+from sgcheck.values.symbols import Choice
+from sgcheck.values.unknown import ASK, Unknown
 from sgcheck.world.facade import Facade, own_class
 
 
@@ -56,6 +59,21 @@ def dataclass(cls: Any = None, /, **options: Any) -> Any:
     return _process(cls, options)
 
 
+def _of_unknown(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of one object, for an object of which there are several possible ones."""
+
+    def run(obj: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(obj, Choice):
+            ask = ASK[-1]
+            return ask.split(lambda: run(ask.pick(obj), *args, **kwargs))
+        if isinstance(obj, Unknown):
+            return ASK[-1].apply(function, (obj, *args), kwargs)
+        return function(obj, *args, **kwargs)
+
+    run.__name__ = run.__qualname__ = function.__name__
+    return run
+
+
 def build() -> Facade:
     """The module `dataclasses`."""
     names = {
@@ -64,4 +82,6 @@ def build() -> Facade:
             "field Field FrozenInstanceError InitVar KW_ONLY MISSING fields asdict astuple replace is_dataclass"
         ).split()
     }
+    for name in ("asdict", "astuple", "replace", "is_dataclass"):
+        names[name] = _of_unknown(names[name])
     return Facade("dataclasses", {**names, "dataclass": dataclass})

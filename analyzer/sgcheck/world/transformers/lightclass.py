@@ -8,10 +8,12 @@ field table, the defaults on the class, equality by fields and the missing hash.
 
 import dataclasses
 import inspect
+import types
 import typing
 from typing import Any, cast
 
 _FIELDS = "__dataclass_fields__"
+_PARAMS = "__dataclass_params__"
 _FIELD = cast(Any, dataclasses)._FIELD
 _FIELD_CLASSVAR = cast(Any, dataclasses)._FIELD_CLASSVAR
 
@@ -61,6 +63,8 @@ def collect_fields(cls: type) -> None:
             else:
                 setattr(cls, name, field.default)
     setattr(cls, _FIELDS, table)
+    # A dataclass derived from this one asks whether it is frozen.
+    setattr(cls, _PARAMS, types.SimpleNamespace(frozen=False, eq=True, repr=False, order=False))
     if "__eq__" not in cls.__dict__:
         cls.__eq__ = _equal_fields  # type: ignore[assignment]
     if "__hash__" not in cls.__dict__:
