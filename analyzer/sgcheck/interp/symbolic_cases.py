@@ -54,7 +54,7 @@ class Cases(Operations):
         self.scope: Scope | None = None
         self.local: Condition = TRUE
         self._objects: dict[int, tuple[Any, int]] = {}
-        self._numbers: dict[Any, int] = {}
+        self._numbers: dict[Any, Unknown] = {}
         self._computed = 0
 
     # -- where this path is ------------------------------------------------------------
@@ -180,12 +180,13 @@ class Cases(Operations):
         reason = next(blame(v) for _, v in numbers if isinstance(v, Unknown))
         of = "inputs" if reason.code == "input-unknown" else "model"
         key = tuple(sorted((self._number(c), self.show(v)) for c, v in numbers))
-        label = (
-            f"number {self._numbers.setdefault(key, len(self._numbers) + 1)} derived from the {of}"
-        )
+        number = self._numbers.get(key)
+        if number is None:
+            label = f"number {len(self._numbers) + 1} derived from the model"
+            certain = all(is_number(v) for _, v in numbers)
+            number = Typed(reason, label, NUMBERS) if certain else Unknown(reason, label)
+            self._numbers[key] = number
         kept = [(c, v) for c, v in cases if not is_open_number(v)]
-        certain = all(is_number(v) for _, v in numbers)
-        number = Typed(reason, label, NUMBERS) if certain else Unknown(reason, label)
         return [*kept, (self.space.any_of(c for c, _ in numbers), number)]
 
     def condition_of(self, value: Any) -> Condition:
