@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -32,10 +33,25 @@ def _apply_isinstance(ops: SymbolicOperations, obj: Any, cls: Any) -> Any:
         if verdicts == {True, False} and type(None) in obj.types:
             none = ops.space.among(obj.variable, [None])
             return ops.test(none if type(None) in classes else ops.space.negate(none))
+    if type(obj) is Unknown and classes == (type,):
+        # What is computed from facts of a model or of the machine is a value, never a class.
+        return False
     if isinstance(obj, Unknown):
         names = " or ".join(getattr(c, "__name__", str(c)) for c in classes)
         return ops.test(ops.flag(f"{ops.show(obj)} is of type {names}", blame(obj)))
     return NotImplemented
+
+
+def _apply_issubclass(ops: SymbolicOperations, obj: Any, cls: Any) -> Any:
+    classes = cls if isinstance(cls, tuple) else (cls,)
+    if type(obj) is Unknown and all(c.__module__.partition(".")[0] == "msgspec" for c in classes):
+        # Records of SGLang are made by its own code: the type of a computed value is none.
+        return False
+    return NotImplemented
+
+
+def _apply_is_dataclass(ops: SymbolicOperations, obj: Any) -> Any:
+    return False if type(obj) is Unknown else NotImplemented
 
 
 def _apply_getattr(ops: SymbolicOperations, obj: Any, name: Any, *default: Any) -> Any:
@@ -113,6 +129,8 @@ def _apply_same_type(kind: type) -> Callable[..., Any]:
 
 APPLY: dict[Any, Callable[..., Any]] = {
     isinstance: _apply_isinstance,
+    issubclass: _apply_issubclass,
+    dataclasses.is_dataclass: _apply_is_dataclass,
     getattr: _apply_getattr,
     hasattr: _apply_hasattr,
     dict.get: _apply_get,

@@ -182,7 +182,7 @@ class Cases(Operations):
         key = tuple(sorted((self._number(c), self.show(v)) for c, v in numbers))
         number = self._numbers.get(key)
         if number is None:
-            label = f"number {len(self._numbers) + 1} derived from the model"
+            label = f"number {len(self._numbers) + 1} derived from the {of}"
             certain = all(is_number(v) for _, v in numbers)
             number = Typed(reason, label, NUMBERS) if certain else Unknown(reason, label)
             self._numbers[key] = number
