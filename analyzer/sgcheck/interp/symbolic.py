@@ -116,6 +116,9 @@ class SymbolicOperations(Questions):
 
     def map(self, function: Callable[..., Any], args: Sequence[Any]) -> Any:
         """A pure function over choices, case by case; NotImplemented where that is not possible."""
+        if not any(isinstance(arg, Unknown) for arg in args):
+            # The unknown is inside an argument: a native function would not see what it is.
+            return NotImplemented
         combined: list[tuple[Condition, list[Any]]] = [(TRUE, [])]
         for arg in args:
             if isinstance(arg, Test):
