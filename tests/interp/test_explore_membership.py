@@ -79,6 +79,34 @@ TESTS = st.recursive(
     ),
     max_leaves=3,
 )
+LEFT_BY_BREAK = """
+for name in ("llama", "qwen3"):
+    self.first = name
+    if config.model_type == name:
+        break
+else:
+    self.first = "another"
+self.second = name
+"""
+LEFT_BY_RETURN = """
+for size in (1000, 3000, 4500):
+    if config.hidden_size < size:
+        self.second = size
+        return
+"""
+GONE_ON = """
+for size in (1000, 3000, 4500):
+    if config.hidden_size < size:
+        continue
+    self.second = size
+"""
+COLLECTED = """
+found = []
+for size in (1000, 3000):
+    if config.hidden_size > size:
+        found.append(size)
+self.first = len(found) if found else "none"
+"""
 SIMPLE = st.sampled_from(
     [
         "self.first = 1",
@@ -89,6 +117,13 @@ SIMPLE = st.sampled_from(
         "raise ValueError('no')",
         "return",
         "assert config.hidden_size < 5000, 'too wide'",
+        "object.__setattr__(self, 'first', self.second)",
+        "setattr(self, 'second', self.first)",
+        "self.first = [helper(config, limit) for limit in (20, 33)][1]",
+        LEFT_BY_BREAK,
+        LEFT_BY_RETURN,
+        GONE_ON,
+        COLLECTED,
     ]
 )
 
@@ -168,7 +203,7 @@ def is_inside(known: Resolution, hidden: Resolution) -> bool:
 
 
 # Shrinking runs for minutes: a failing program is short enough.
-@settings(max_examples=40, deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
+@settings(max_examples=60, deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
 @given(PROGRAMS)
 def test_programs(models: list[ModelFacts], program: str) -> None:
     predictor = Predictor(tree_of(TREE.format(body=indent(program, "    "))), cache=NOWHERE)

@@ -25,6 +25,7 @@ R = RUNTIME
 
 CONTAINERS = (list, dict, set, deque, bytearray)
 _FRESH_TYPES = (list, dict, set)
+_SLOTS = (type(object.__setattr__), type(object().__setattr__))
 _MAKING = frozenset(
     {"copy", "split", "rsplit", "splitlines", "union", "intersection", "difference"}
 )
@@ -322,7 +323,11 @@ def _dunder_method(obj: Any, name: str, args: tuple[Any, ...], kwargs: dict[str,
             ):
                 R.on_write(target, key, rest[1], sys._getframe(2))
             before = () if rest is args else args[:1]
-            return call(getattr(obj, name), *before, key, *rest[1:])
+            raw = getattr(obj, name)
+            if issubclass(type(target), Unknown) or type(raw) not in _SLOTS:
+                return call(raw, *before, key, *rest[1:])
+            # Not through `call`: a value that is not known is stored as it is, once.
+            return raw(*before, key, *rest[1:])
         if R.journal is not None and isinstance(target, CONTAINERS):
             R.journal.container(target)
     elif name == "__getattribute__" and obj is object and R.region is None and not kwargs:
