@@ -31,6 +31,7 @@ def launch_of(case: dict[str, Any]) -> ReviewLaunch:
     return ReviewLaunch(case["id"], launch)
 
 
+@pytest.mark.long
 @pytest.mark.oracle
 @pytest.mark.release
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: f"{pair['old']}-{pair['new']}")

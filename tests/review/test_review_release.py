@@ -70,6 +70,7 @@ def test_fp4_gemm_auto(arch: str) -> None:
     assert (value(entry.change.old), value(entry.change.new)) == ("flashinfer_cutlass", "auto")
 
 
+@pytest.mark.long
 def test_a_hundred_launches_take_little_time() -> None:
     """Bounded in processor time, which other work on the machine does not change."""
     some = built_in(["sm90", "sm100", "sm120"])[::3][:100]
