@@ -90,6 +90,8 @@ class Journal:
     def item(self, mapping: dict[Any, Any], key: Any) -> None:
         """About to set a key of a dictionary (not to delete one: see `container`)."""
         self.entries.append((ITEM, mapping, key, mapping.get(key, MISSING)))
+        # A change of the whole after this key must come after it when both are made again.
+        self._copied.discard(id(mapping))
 
     def space(self, names: dict[str, Any], key: str) -> None:
         """About to set an attribute in an instance's dictionary."""
