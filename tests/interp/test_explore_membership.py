@@ -107,6 +107,13 @@ for size in (1000, 3000):
         found.append(size)
 self.first = len(found) if found else "none"
 """
+STORED_BY_SLOT = """
+held, row = {}, [0]
+dict.__setitem__(held, "a", helper(config, 20))
+put = list.__setitem__
+put(row, 0, self.second)
+self.first, self.second = held["a"], row[0]
+"""
 SIMPLE = st.sampled_from(
     [
         "self.first = 1",
@@ -124,6 +131,7 @@ SIMPLE = st.sampled_from(
         LEFT_BY_RETURN,
         GONE_ON,
         COLLECTED,
+        STORED_BY_SLOT,
     ]
 )
 

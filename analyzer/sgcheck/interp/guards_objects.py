@@ -7,7 +7,15 @@ from collections import deque
 from collections.abc import Callable
 from enum import EnumMeta
 from functools import partial
-from types import FrameType, FunctionType, GeneratorType, MethodType, ModuleType
+from types import (
+    FrameType,
+    FunctionType,
+    GeneratorType,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+    WrapperDescriptorType,
+)
 from typing import Any
 
 from sgcheck.interp import access, constructors, natives
@@ -25,7 +33,8 @@ R = RUNTIME
 
 CONTAINERS = (list, dict, set, deque, bytearray)
 _FRESH_TYPES = (list, dict, set)
-_SLOTS = (type(object.__setattr__), type(object().__setattr__))
+_SLOTS = (WrapperDescriptorType, MethodWrapperType)
+_STORING_SLOTS = frozenset({"__setattr__", "__setitem__"})
 _MAKING = frozenset(
     {"copy", "split", "rsplit", "splitlines", "union", "intersection", "difference"}
 )
@@ -211,6 +220,14 @@ def native_call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
         raise
 
 
+def _stores(func: Any, args: tuple[Any, ...]) -> bool:
+    """Whether a slot of Python puts its last argument into a known object."""
+    if type(func) not in _SLOTS or func.__name__ not in _STORING_SLOTS:
+        return False
+    target = func.__self__ if type(func) is MethodWrapperType else args[0] if args else None
+    return not issubclass(type(target), Unknown)
+
+
 def _native_unknown(
     func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], value: Unknown
 ) -> Any:
@@ -220,6 +237,9 @@ def _native_unknown(
         return func(*args, **kwargs)
     own = getattr(func, "__self__", None)
     if isinstance(own, CONTAINERS):
+        return func(*args, **kwargs)
+    if _stores(func, args):
+        # Once, as it is: run for each of several possible values, the slot would keep the last.
         return func(*args, **kwargs)
     return ASK[-1].apply(func, args, kwargs)
 
@@ -323,11 +343,7 @@ def _dunder_method(obj: Any, name: str, args: tuple[Any, ...], kwargs: dict[str,
             ):
                 R.on_write(target, key, rest[1], sys._getframe(2))
             before = () if rest is args else args[:1]
-            raw = getattr(obj, name)
-            if issubclass(type(target), Unknown) or type(raw) not in _SLOTS:
-                return call(raw, *before, key, *rest[1:])
-            # Not through `call`: a value that is not known is stored as it is, once.
-            return raw(*before, key, *rest[1:])
+            return call(getattr(obj, name), *before, key, *rest[1:])
         if R.journal is not None and isinstance(target, CONTAINERS):
             R.journal.container(target)
     elif name == "__getattribute__" and obj is object and R.region is None and not kwargs:
