@@ -61,13 +61,6 @@ class Sources:
         """What a guard depends on."""
         return shortest(self._of_reads(guard.reads, guard.text, place))
 
-    def of_names(self, names: Iterable[str], place: Place) -> frozenset[Source]:
-        """What some local names of a function depend on."""
-        found: set[Source] = set()
-        for name in names:
-            found |= self._of_name(name, place)
-        return shortest(found)
-
     # -- following -----------------------------------------------------------------
 
     def _of_reads(

@@ -66,7 +66,6 @@ class Explorer(SymbolicOperations):
         self.frame: Frame | None = None
         self.losses: list[Loss] = []
         self.describe = describe
-        self.ends_seen = 0
         self.nested: dict[Any, int] = {}
 
     # -- decisions -------------------------------------------------------------------
@@ -244,7 +243,6 @@ class Explorer(SymbolicOperations):
             finally:
                 self.frame = outer[0]
                 del R.tries[depth:]
-        self.ends_seen += len(ends)
         groups = merge.join(self, journal, ends)
         self._return_to(outer)
         return self._leave(journal, groups, raised)
@@ -389,16 +387,11 @@ class Explorer(SymbolicOperations):
             self.frame = frame = Frame(prefix)
             R.tries = []
             try:
-                value = func()
-                results.append((self.path, value))
-            except PathOver:
-                pass
+                self._attempt(func, results)
             except LimitReached as signal:
                 self._rest(signal, results)
                 journal.undo(mark)
                 break
-            except EngineSignal as signal:
-                self._engine_loss(signal)
             except KeyboardInterrupt:
                 raise
             except BaseException as error:
@@ -412,6 +405,20 @@ class Explorer(SymbolicOperations):
                 break
         self._rest(LimitReached("not explored"), results)
         return results
+
+    def _attempt(self, func: Callable[[], Any], results: list[tuple[Condition, Any]]) -> None:
+        """One run: its end joins `results`, or why it has none is a loss. LimitReached goes on."""
+        try:
+            value = func()
+            results.append((self.path, value))
+        except PathOver:
+            pass
+        except LimitReached:
+            raise
+        except EngineSignal as signal:
+            self._engine_loss(signal)
+        except Exception as error:
+            self._loss(error)
 
     def aside(self, func: Callable[[], Any]) -> tuple[list[tuple[Condition, Any]], list[Loss]]:
         """Explore `func` from here: its ends and its losses, which are none of the launch's.
@@ -432,17 +439,10 @@ class Explorer(SymbolicOperations):
                 self.scope, self.local, R.tries, R.fresh = scope, local, [], []
                 self.frame = frame = Frame(prefix)
                 try:
-                    value = func()
-                    results.append((self.path, value))
-                except PathOver:
-                    pass
+                    self._attempt(func, results)
                 except LimitReached as signal:
                     self._engine_loss(signal)
                     break
-                except EngineSignal as signal:
-                    self._engine_loss(signal)
-                except Exception as error:
-                    self._loss(error)
                 finally:
                     journal.undo(mark)
                 prefix = next_(frame.taken)

@@ -116,9 +116,6 @@ class Cases(Operations):
         """A number for an object; the same one whenever it is asked for."""
         return self._objects.setdefault(id(value), (value, len(self._objects) + 1))[1]
 
-    def opaque(self, reason: Reason, label: str) -> Unknown:
-        return Unknown(reason, label)
-
     def flag(self, label: str, reason: Reason) -> Condition:
         """The condition "`label` is true", a question of its own."""
         variable = self.space.variable(label, (True, False), unanswerable(reason), "flag")

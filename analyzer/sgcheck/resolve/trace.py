@@ -8,10 +8,9 @@ keeps. For the last two the line that built the dictionary is the reason, not th
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import FrameType, FunctionType
+from types import FrameType
 from typing import Any
 
 from sgcheck.interp.builtins import tree_frame
@@ -190,10 +189,3 @@ class Trace:
             if seen is value:
                 return file, line, function
         return None
-
-
-def accepts_any_keyword(function: Any) -> bool:
-    """Whether a function of the tree takes `**fields`."""
-    return isinstance(function, FunctionType) and bool(
-        function.__code__.co_flags & inspect.CO_VARKEYWORDS
-    )

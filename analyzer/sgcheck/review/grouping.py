@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from sgcheck.resolve.resolution import FieldAnswer, LaunchError
@@ -71,8 +71,3 @@ def _text(side: FieldAnswer | LaunchError | str | None) -> str:
     if isinstance(side, LaunchError):
         return f"{side.type} {side.message}"
     return repr(side)
-
-
-def examples_of(entry: Entry) -> Sequence[tuple[Change, int]]:
-    """The pairs of values that are shown."""
-    return entry.examples[:SHOWN_EXAMPLES]

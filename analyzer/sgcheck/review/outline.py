@@ -47,10 +47,6 @@ class Function:
         """The name without what it is nested in."""
         return self.name.rpartition(".")[2]
 
-    def guards_of(self, index: int) -> list[int]:
-        """The lines that decide whether a line runs, the innermost first."""
-        return list(reversed(self.lines[index].guards))
-
 
 @dataclass(slots=True)
 class Outline:

@@ -214,11 +214,6 @@ def _scripts(fields: Sequence[Field], around: Around, read_script: ScriptReader)
     return launches
 
 
-def is_shell(text: str) -> bool:
-    """Whether a word is a shell's name."""
-    return text.rsplit("/", 1)[-1] in _SHELLS
-
-
 def separate(launcher: str, fields: Sequence[Field]) -> tuple[list[Field], list[Field]]:
     """SGLang's own arguments and those of the launcher around it."""
     if launcher.startswith("dynamo."):

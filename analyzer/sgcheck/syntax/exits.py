@@ -9,7 +9,7 @@ turn of a loop, or the loop) has been left, so that both ways of each such `if` 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from sgcheck.syntax.names import guard
 
@@ -38,35 +38,29 @@ def _needed(body: list[ast.stmt]) -> bool:
     *before, last = body
     if _own(before, ast.Return) or (not isinstance(last, ast.Return) and _own([last], ast.Return)):
         return True
-    return any(_own(loop.body, ast.Break, ast.Continue) for loop in _own_loops(body))
+    return any(
+        isinstance(node, ast.For) and _own(node.body, ast.Break, ast.Continue)
+        for node in _inside(body)
+    )
 
 
 def _is_text(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
+def _inside(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
+    """Every node of statements; nested functions are passed as a whole."""
+    stack: list[ast.AST] = list(body)
+    while stack:
+        node = stack.pop()
+        yield node
+        if not isinstance(node, _SCOPES):
+            stack.extend(ast.iter_child_nodes(node))
+
+
 def _own(body: Sequence[ast.AST], *kinds: type[ast.AST]) -> bool:
     """Whether statements hold a node of a kind, outside nested functions."""
-    stack: list[ast.AST] = list(body)
-    while stack:
-        node = stack.pop()
-        if isinstance(node, kinds):
-            return True
-        if not isinstance(node, _SCOPES):
-            stack.extend(ast.iter_child_nodes(node))
-    return False
-
-
-def _own_loops(body: Sequence[ast.AST]) -> list[ast.For]:
-    found: list[ast.For] = []
-    stack: list[ast.AST] = list(body)
-    while stack:
-        node = stack.pop()
-        if isinstance(node, ast.For):
-            found.append(node)
-        if not isinstance(node, _SCOPES):
-            stack.extend(ast.iter_child_nodes(node))
-    return found
+    return any(isinstance(node, kinds) for node in _inside(body))
 
 
 class _Rewriter:

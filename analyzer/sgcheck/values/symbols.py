@@ -133,8 +133,3 @@ class Fact(Unknown):
     def sg_isinstance(self, ops: Any, classes: tuple[Any, ...]) -> Any:
         """`isinstance(self, classes)`, or NotImplemented."""
         return NotImplemented
-
-
-def attribute_of(value: Unknown, name: str) -> Any:
-    """A slot of an unknown, without asking the unknown."""
-    return object.__getattribute__(value, name)
