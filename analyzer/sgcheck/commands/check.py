@@ -25,15 +25,7 @@ from sgcheck.resolve.resolution import Resolution
     epilog="Example: sgcheck --arch sm120 --moe flashinfer_cutlass --spec NEXTN -- --tp 8",
 )
 @options.launch_options()
-@option(
-    "Output",
-    "--format",
-    "output_format",
-    type=click.Choice(list(FORMATS)),
-    default="text",
-    metavar="FORMAT",
-    help=f"{', '.join(FORMATS)}. Default: text.",
-)
+@options.format_option(list(FORMATS))
 @options.field_options()
 @option("Output", "--verbose", "-v", is_flag=True, help="Shorten nothing.")
 @options.exit_options()

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from sgcheck.commands import options
-from sgcheck.commands.base import PlainCommand, option
+from sgcheck.commands.base import PlainCommand
 from sgcheck.commands.output import stdout_terminal, write, write_json
 from sgcheck.config.keys import KEYS
 from sgcheck.config.loading import Configuration
@@ -21,14 +21,7 @@ UNSET = "not set"
 
 @click.command(cls=PlainCommand, help="Show each setting, its value and the line that sets it.")
 @click.option("--show", is_flag=True, help="Show the settings (what the command does anyway).")
-@option(
-    "Output",
-    "--format",
-    "output_format",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    help="Output format.",
-)
+@options.text_or_json_option()
 @options.color_option()
 @options.config_options()
 @options.debug_option()

@@ -104,15 +104,7 @@ def _shortening_options() -> Callable[[Any], Any]:
     help="Keep the server's own answer about itself as JSON, without secrets.",
 )
 @options.launch_options()
-@option(
-    "Output",
-    "--format",
-    "output_format",
-    type=click.Choice(list(FORMATS)),
-    default="text",
-    metavar="FORMAT",
-    help=f"{', '.join(FORMATS)}. Default: text.",
-)
+@options.format_option(list(FORMATS))
 @option(
     "Output", "--record", metavar="FILE", help="Add an anonymous record of the evidence to FILE."
 )

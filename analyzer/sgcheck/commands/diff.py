@@ -52,15 +52,7 @@ _LAUNCH_PARAMETERS = ("arch", "gpu", "gpu_count", "gpu_memory", "cuda", "model",
     help="Follow all models where one is not known. Default: for a single launch only.",
 )
 @options.launch_options()
-@option(
-    "Output",
-    "--format",
-    "output_format",
-    type=click.Choice(FORMATS),
-    default="text",
-    metavar="FORMAT",
-    help=f"{', '.join(FORMATS)}. Default: text.",
-)
+@options.format_option(FORMATS)
 @option(
     "Output",
     "--rules",

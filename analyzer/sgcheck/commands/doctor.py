@@ -22,15 +22,7 @@ from sgcheck.errors import SourceError, UsageError
     epilog="Example: sgcheck doctor --python /opt/sglang/bin/python --gpu rtx-pro-6000",
 )
 @options.launch_options()
-@option(
-    "Output",
-    "--format",
-    "output_format",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    metavar="FORMAT",
-    help="text, json. Default: text.",
-)
+@options.format_option(["text", "json"])
 @option("Output", "--verbose", "-v", is_flag=True, help="Also list what is the same.")
 @options.color_option()
 @options.config_options()

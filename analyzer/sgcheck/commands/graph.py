@@ -12,7 +12,7 @@ import click
 from sgcheck.commands import engine, options
 from sgcheck.commands.base import FLAGS_KEY, LaunchCommand, option
 from sgcheck.commands.levels import EXIT_OK
-from sgcheck.commands.output import note, stdout_terminal, write
+from sgcheck.commands.output import deliver, note, stdout_terminal
 from sgcheck.errors import UsageError
 
 if TYPE_CHECKING:
@@ -57,22 +57,8 @@ _MERMAID_ADVICE = 150
     metavar="QUERY",
     help="; ".join(f"{name}: {text}" for name, text in QUERIES.items()) + ". Default: sets.",
 )
-@option(
-    "Output",
-    "--format",
-    "output_format",
-    type=click.Choice(FORMATS),
-    metavar="FORMAT",
-    help=f"{', '.join(FORMATS)}. Default: text, or html for --output FILE.html.",
-)
-@option(
-    "Output",
-    "--output",
-    "-o",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Write there instead of to standard output.",
-)
+@options.format_option(FORMATS, None, "text, or html for --output FILE.html")
+@options.output_option()
 @option("Output", "--verbose", "-v", is_flag=True, help="Shorten nothing.")
 @options.color_option()
 @options.config_options()
@@ -113,7 +99,7 @@ def graph(ctx: click.Context, /, names: tuple[str, ...], **params: Any) -> int:
         text = _answer(built, query, names, chosen, page, (tree, dead))
     else:
         text = _draw(built, names, chosen, colours, resolution)
-    _deliver(text, output)
+    deliver(text, output)
     return EXIT_OK
 
 
@@ -318,14 +304,3 @@ _ASK: Mapping[str, Callable[..., Answers]] = {
 def _need(names: Sequence[str], query: str) -> None:
     if not names:
         raise UsageError(f"--query {query} needs a name: sgcheck graph moe_runner_backend")
-
-
-def _deliver(text: str, output: Path | None) -> None:
-    if output is None:
-        write(text)
-        return
-    try:
-        output.write_bytes(text.encode("utf-8", "backslashreplace"))
-    except OSError as error:
-        raise UsageError(f"{output} cannot be written: {error.strerror or error}") from error
-    note(f"wrote {output}")

@@ -47,14 +47,7 @@ def range_options() -> Callable[[Any], Any]:
 @click.argument("field")
 @range_options()
 @options.launch_options()
-@option(
-    "Output",
-    "--format",
-    "output_format",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    help="Output format.",
-)
+@options.text_or_json_option()
 @options.color_option()
 @options.config_options()
 @options.debug_option()
@@ -69,7 +62,9 @@ def history(ctx: click.Context, /, field: str, **params: Any) -> int:
     from sgcheck.world.model_facts import load_model
 
     config = options.load_configuration(params)
-    releases = chosen_releases(split(params["releases"]), params["first"], params["last"])
+    releases = chosen_releases(
+        options.split_words(params["releases"]), params["first"], params["last"]
+    )
     choice = options.choose_launch(ctx, config)
     if params["sglang"] is not None or params["python"] is not None:
         raise UsageError(
@@ -92,11 +87,6 @@ def history(ctx: click.Context, /, field: str, **params: Any) -> int:
     else:
         write(_text(found, params))
     return EXIT_OK
-
-
-def split(text: str | None) -> list[str]:
-    """The parts of a list with commas."""
-    return [word.strip() for word in (text or "").split(",") if word.strip()]
 
 
 def opener(params: Mapping[str, Any]) -> Callable[[str], Side]:

@@ -14,7 +14,7 @@ import click
 from sgcheck.commands import options
 from sgcheck.commands.base import LaunchCommand, option
 from sgcheck.commands.levels import exit_code, level_of
-from sgcheck.commands.output import note, stdout_terminal, write
+from sgcheck.commands.output import deliver, note, stdout_terminal
 from sgcheck.errors import UsageError
 from sgcheck.matrix.formats import FORMATS, format_of, render
 
@@ -68,22 +68,8 @@ _LIST_OPTIONS = ("sglang", "arch", "gpu", "cuda", "model")
     metavar="N",
     help="Processes at most. Default: one per CPU.",
 )
-@option(
-    "Output",
-    "--format",
-    "output_format",
-    type=click.Choice(FORMATS),
-    metavar="FORMAT",
-    help=f"{', '.join(FORMATS)}. Default: what --output ends with, or text.",
-)
-@option(
-    "Output",
-    "--output",
-    "-o",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Write there instead of to standard output.",
-)
+@options.format_option(FORMATS, None, "what --output ends with, or text")
+@options.output_option()
 @option("Output", "--verbose", "-v", is_flag=True, help="Add the conditions of each cell.")
 @options.exit_options()
 @options.color_option()
@@ -97,7 +83,7 @@ def matrix(ctx: click.Context, /, **params: Any) -> int:
     output: Path | None = params["output"]
     chosen = params["output_format"] or format_of(output)
     text = render(chosen, found, stdout_terminal(params["color"]), params["verbose"])
-    _deliver(text, output)
+    deliver(text, output)
     fail_on = params["fail_on"] or config.value("fail-on") or "error"
     levels = [level_of(cell.outcome.status) for cell in found.cells]
     return exit_code(levels, fail_on, params["exit_zero"])
@@ -126,7 +112,9 @@ def _solve(ctx: click.Context, config: Configuration, params: Mapping[str, Any])
     axes = [settled(axis, lambda a: _known_in(trees, a)) for axis in asked]
     size = check_size(axes)
     flags = {axis.name: trees.flag(axis.name) for axis in axes if axis.kind == "flag"}
-    names = [trees.check_answer(name) for text in params["show"] for name in _words(text)]
+    names = [
+        trees.check_answer(name) for text in params["show"] for name in options.split_words(text)
+    ]
     fields = {name: flag.field for name, flag in flags.items()}
     if not names:
         names = _default_answers(DEFAULT_ANSWERS, fields)
@@ -265,11 +253,9 @@ def _default_answers(names: Sequence[str], fields: Mapping[str, str]) -> list[st
 
 
 def _named(text: str | None) -> list[str]:
-    return [name.removeprefix("--") for name in _words(text)] if text is not None else []
-
-
-def _words(text: str) -> list[str]:
-    return [word.strip() for word in text.split(",") if word.strip()]
+    return (
+        [name.removeprefix("--") for name in options.split_words(text)] if text is not None else []
+    )
 
 
 @contextmanager
@@ -280,14 +266,3 @@ def _progress(size: int) -> Iterator[Callable[[], None]]:
         return
     with click.progressbar(length=size, label="cells", file=sys.stderr, show_pos=True) as bar:
         yield lambda: bar.update(1)
-
-
-def _deliver(text: str, output: Path | None) -> None:
-    if output is None:
-        write(text)
-        return
-    try:
-        output.write_bytes(text.encode("utf-8", "backslashreplace"))
-    except OSError as error:
-        raise UsageError(f"{output} cannot be written: {error.strerror or error}") from error
-    note(f"wrote {output}")

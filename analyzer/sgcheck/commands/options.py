@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -209,6 +210,45 @@ def launch_options() -> Callable[[Any], Any]:
     return stack(*target, source_options(), *launch, *short)
 
 
+def format_option(
+    formats: Sequence[str], default: str | None = "text", otherwise: str = "text"
+) -> Callable[[Any], Any]:
+    """`--format`; `otherwise` says in the help what is taken where it is not given."""
+    return option(
+        "Output",
+        "--format",
+        "output_format",
+        type=click.Choice(formats),
+        default=default,
+        metavar="FORMAT",
+        help=f"{', '.join(formats)}. Default: {otherwise}.",
+    )
+
+
+def text_or_json_option() -> Callable[[Any], Any]:
+    """`--format` of a command that has these two only."""
+    return option(
+        "Output",
+        "--format",
+        "output_format",
+        type=click.Choice(["text", "json"]),
+        default="text",
+        help="Output format.",
+    )
+
+
+def output_option() -> Callable[[Any], Any]:
+    """`--output`, to be obeyed with `output.deliver`."""
+    return option(
+        "Output",
+        "--output",
+        "-o",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Write there instead of to standard output.",
+    )
+
+
 def exit_options() -> Callable[[Any], Any]:
     """`--fail-on` and `--exit-zero`."""
     return stack(
@@ -394,10 +434,15 @@ def strip_launcher(words: Sequence[str]) -> list[str]:
     return list(words)
 
 
+def split_words(text: str | None) -> list[str]:
+    """The parts of a list with commas."""
+    return [word.strip() for word in (text or "").split(",") if word.strip()]
+
+
 def split_names(values: Iterable[str]) -> list[str]:
     """Field names from `--fields a,b --fields --c-d`: `a`, `b`, `c_d`."""
-    words = [word.strip() for value in values for word in value.split(",")]
-    return [word.lstrip("-").replace("-", "_") for word in words if word]
+    words = [word for value in values for word in split_words(value)]
+    return [word.lstrip("-").replace("-", "_") for word in words]
 
 
 def _complete_arch(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:

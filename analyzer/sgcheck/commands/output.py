@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import click
 
+from sgcheck.errors import UsageError
 from sgcheck.report.terminal import ColorChoice, Terminal, detect
 
 
@@ -28,3 +30,15 @@ def write_json(text: str) -> None:
 def note(text: str) -> None:
     """A note for the user on standard error."""
     click.echo(f"sgcheck: note: {text}", err=True)
+
+
+def deliver(text: str, output: Path | None) -> None:
+    """Text to a file, or to standard output where none is named. Raises UsageError if it fails."""
+    if output is None:
+        write(text)
+        return
+    try:
+        output.write_bytes(text.encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        raise UsageError(f"{output} cannot be written: {error.strerror or error}") from error
+    note(f"wrote {output}")

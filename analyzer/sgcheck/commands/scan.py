@@ -74,15 +74,7 @@ def target_options() -> Callable[[Any], Any]:
 @option("Rules", "--write-baseline", metavar="FILE", help="Take all findings as known; write FILE.")
 @option("Fixes", "--fix", is_flag=True, help="Write the fixes that are proved harmless.")
 @option("Fixes", "--diff", is_flag=True, help="Show them as a diff; write nothing.")
-@option(
-    "Output",
-    "--format",
-    "output_format",
-    type=click.Choice(FORMATS),
-    default="text",
-    metavar="FORMAT",
-    help=f"{', '.join(FORMATS)}. Default: text, which is full.",
-)
+@options.format_option(FORMATS, otherwise="text, which is full")
 @option("Output", "--notes", is_flag=True, help="Show notes, too.")
 @options.exit_options()
 @options.color_option()

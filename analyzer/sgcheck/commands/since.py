@@ -8,7 +8,7 @@ import click
 
 from sgcheck.commands import options
 from sgcheck.commands.base import PlainCommand, option
-from sgcheck.commands.history import opener, range_options, split
+from sgcheck.commands.history import opener, range_options
 from sgcheck.commands.levels import EXIT_OK
 from sgcheck.commands.output import stdout_terminal, write, write_json
 
@@ -24,14 +24,7 @@ from sgcheck.commands.output import stdout_terminal, write, write_json
 @click.argument("name", nargs=-1, required=True)
 @range_options()
 @option("SGLang", "--offline", is_flag=True, help="Never use the network.")
-@option(
-    "Output",
-    "--format",
-    "output_format",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    help="Output format.",
-)
+@options.text_or_json_option()
 @options.color_option()
 @options.debug_option()
 def since(name: tuple[str, ...], **params: Any) -> int:
@@ -42,7 +35,9 @@ def since(name: tuple[str, ...], **params: Any) -> int:
     from sgcheck.review.timeline import chosen_releases, label
 
     asked = parse_asked(name)
-    releases = chosen_releases(split(params["releases"]), params["first"], params["last"])
+    releases = chosen_releases(
+        options.split_words(params["releases"]), params["first"], params["last"]
+    )
     found = name_history(asked, releases, opener(params), every=params["every"])
     if params["output_format"] == "json":
         write_json(dump_pretty(since_document(found)))

@@ -58,14 +58,7 @@ class WhyCommand(LaunchCommand):
     "every architecture.",
 )
 @option("Output", "--tree", is_flag=True, help="Down from FIELD to the fields that decided it.")
-@option(
-    "Output",
-    "--format",
-    "output_format",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    help="Output format.",
-)
+@options.text_or_json_option()
 @option("Output", "--verbose", "-v", is_flag=True, help="Shorten nothing.")
 @options.color_option()
 @options.config_options()

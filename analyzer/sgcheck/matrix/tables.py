@@ -16,20 +16,12 @@ from sgcheck.matrix.axes import Axis
 from sgcheck.matrix.plan import Matrix
 from sgcheck.matrix.solve import OUTCOME, Solved
 from sgcheck.report.document import same_value
-from sgcheck.report.wording import reason_text, value_text
+from sgcheck.report.wording import OUTCOME_WORDS, reason_text, value_text
 from sgcheck.resolve.resolution import FieldAnswer, LaunchError, Outcome, Reason
 
 Mark: TypeAlias = Literal["", "differs", "replaced"]
 State: TypeAlias = Literal["value", "conditional", "unknown", "failed", "none"]
 Note: TypeAlias = LaunchError | Reason | Outcome
-
-WORDS = {
-    "ok": "starts",
-    "startup_error": "fails",
-    "cli_error": "refused",
-    "conditional": "depends",
-    "unknown": "unknown",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +158,7 @@ def _entry(
         if outcome.status in ("conditional", "unknown"):
             state = "conditional" if outcome.status == "conditional" else "unknown"
         mark = _mark(matrix, cell, OUTCOME, reference)
-        return Entry(WORDS[outcome.status], state, mark, _note(found, outcome))
+        return Entry(OUTCOME_WORDS[outcome.status], state, mark, _note(found, outcome))
     if answer is None:
         return Entry("-", "none", mark)
     # In a list the outcome stands beside it; alone, the value must say that it holds on some paths.

@@ -13,10 +13,13 @@ from sgcheck.resolve.resolution import (
     FieldAnswer,
     JsonValue,
     LaunchError,
+    ModelInfo,
     Outcome,
     OutcomeCase,
     Reason,
     Resolution,
+    Target,
+    TreeInfo,
 )
 
 if TYPE_CHECKING:
@@ -78,23 +81,12 @@ def check_document(
     if case_id is not None:
         document["id"] = case_id
     document |= {
-        "sglang": {
-            "version": tree.version,
-            "origin": tree.origin,
-            "tree": tree.tree,
-            "ref": tree.ref,
-        },
+        "sglang": tree_document(tree),
         "target": {
-            "arch": target.arch,
-            "gpu": {
-                "name": target.gpu.name,
-                "memory_mib": target.gpu.memory_mib,
-                "count": target.gpu.count,
-            },
-            "cuda": target.cuda,
+            **target_document(target),
             **({"unknown": list(target.unknown)} if target.unknown else {}),
         },
-        "model": {"source": model.source, "architecture": model.architecture, "name": model.name},
+        "model": model_document(model),
         "argv": list(resolution.argv),
         "outcome": outcome_document(resolution.outcome),
         "fields": {
@@ -122,6 +114,26 @@ def check_document(
         "findings": [dict(finding) for finding in findings],
     }
     return document
+
+
+def tree_document(tree: TreeInfo) -> Document:
+    """Which tree was read."""
+    return {"version": tree.version, "origin": tree.origin, "tree": tree.tree, "ref": tree.ref}
+
+
+def target_document(target: Target) -> Document:
+    """The machine."""
+    gpu = target.gpu
+    return {
+        "arch": target.arch,
+        "gpu": {"name": gpu.name, "memory_mib": gpu.memory_mib, "count": gpu.count},
+        "cuda": target.cuda,
+    }
+
+
+def model_document(model: ModelInfo) -> Document:
+    """The model."""
+    return {"source": model.source, "architecture": model.architecture, "name": model.name}
 
 
 def render(report: Report) -> str:

@@ -8,7 +8,14 @@ from sgcheck.report.answers import DIM, VALUE
 from sgcheck.report.layout import Page, Span, width_of
 from sgcheck.report.terminal import Terminal
 from sgcheck.report.text import error_text, model_text, verdict_spans
-from sgcheck.report.wording import argv_text, clean, condition_text, place, value_text
+from sgcheck.report.wording import (
+    OUTCOME_WORDS,
+    argv_text,
+    clean,
+    condition_text,
+    place,
+    value_text,
+)
 from sgcheck.resolve.resolution import FieldAnswer, LaunchError, Resolution
 
 COLUMNS = (
@@ -16,13 +23,6 @@ COLUMNS = (
     ("attention", "main", "attention_prefill"),
     ("draft moe_runner", "draft", "moe_runner"),
 )
-WORDS = {
-    "ok": "starts",
-    "startup_error": "fails",
-    "cli_error": "refused",
-    "conditional": "depends",
-    "unknown": "unknown",
-}
 MAX_CELL = 20
 
 
@@ -53,7 +53,7 @@ def render_table(
 
 def _cells(result: Resolution, fields: Sequence[str]) -> list[Span]:
     sign, _ = verdict_spans(result.outcome, "", "")
-    word = f"{sign.text} {WORDS[result.outcome.status]}"
+    word = f"{sign.text} {OUTCOME_WORDS[result.outcome.status]}"
     cells = [Span(clean(result.target.arch)), Span(word, sign.styles)]
     if fields:
         return cells + [_cell(result.fields, name) for name in fields]

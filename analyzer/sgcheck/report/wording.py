@@ -15,6 +15,13 @@ SHOWN_CONDITIONS = 2
 MAX_GUARD = 120
 MAX_VALUE = 60
 MAX_CONDITION = 280
+OUTCOME_WORDS = {
+    "ok": "starts",
+    "startup_error": "fails",
+    "cli_error": "refused",
+    "conditional": "depends",
+    "unknown": "unknown",
+}
 """Characters of a condition; what is beyond is cut between two of its parts."""
 
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|.)")

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from sgcheck.report.document import Document, dump_pretty
+from sgcheck.report.document import (
+    Document,
+    dump_pretty,
+    model_document,
+    target_document,
+    tree_document,
+)
 from sgcheck.resolve.resolution import FieldAnswer, LaunchError, TreeInfo
 from sgcheck.review.model import (
     CATEGORIES,
@@ -52,32 +58,17 @@ def summary(review: Review) -> Document:
 
 
 def _tree(info: TreeInfo, name: str) -> Document:
-    return {
-        "name": name,
-        "version": info.version,
-        "origin": info.origin,
-        "tree": info.tree,
-        "ref": info.ref,
-    }
+    return {"name": name, **tree_document(info)}
 
 
 def _launch(each: Compared, entries: list[int]) -> Document:
     launch = each.launch.launch
-    target, model = launch.target.to_target(), launch.model.info()
     return {
         "name": each.launch.name,
         "argv": list(launch.argv),
         "env": dict(sorted(launch.env.items())),
-        "target": {
-            "arch": target.arch,
-            "gpu": {
-                "name": target.gpu.name,
-                "memory_mib": target.gpu.memory_mib,
-                "count": target.gpu.count,
-            },
-            "cuda": target.cuda,
-        },
-        "model": {"source": model.source, "architecture": model.architecture, "name": model.name},
+        "target": target_document(launch.target.to_target()),
+        "model": model_document(launch.model.info()),
         "old": {"status": each.old_status},
         "new": {"status": each.new_status},
         "entries": list(entries),

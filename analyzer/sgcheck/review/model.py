@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from sgcheck.resolve.launch import Launch
 from sgcheck.resolve.resolution import FieldAnswer, LaunchError, OutcomeStatus, TreeInfo
@@ -28,21 +28,7 @@ Category: TypeAlias = Literal[
     "undecided",
 ]
 
-CATEGORIES: tuple[Category, ...] = (
-    "breaks",
-    "starts",
-    "fails-differently",
-    "backend",
-    "value",
-    "flag-gone",
-    "flag-renamed",
-    "flag-new",
-    "choice-new",
-    "choice-gone",
-    "deprecated",
-    "log",
-    "undecided",
-)
+CATEGORIES: tuple[Category, ...] = get_args(Category)
 """In the order in which a report shows them."""
 
 TITLES: Mapping[Category, str] = {
