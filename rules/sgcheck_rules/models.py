@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 _MODELS = Path(__file__).parent / "data" / "models"
+NOT_RECORDED = "not recorded"
+"""Stands for `remote_code` where the checkpoint has some, of which the profile holds nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,7 @@ class ModelProfile:
 
     `files` maps file names to JSON objects; `stand_ins` names those that the checkpoint has but
     whose content is not the checkpoint's. `drafts` are profiles made to draft for this model.
+    `code_recorded` is False where the checkpoint brings Python code that was not recorded.
     """
 
     name: str
@@ -43,6 +46,7 @@ class ModelProfile:
     stand_ins: tuple[str, ...]
     remote_code: RemoteCode | None
     files: Mapping[str, Mapping[str, Any]]
+    code_recorded: bool = True
 
 
 @lru_cache(maxsize=1)
@@ -58,15 +62,21 @@ def profile(name: str) -> ModelProfile:
         raise KeyError(name)
     facts = json.loads((_MODELS / f"{name}.json").read_text(encoding="utf-8"))
     code = facts.get("remote_code")
+    is_recorded = code != NOT_RECORDED
     return ModelProfile(
         name=facts["name"],
         aliases=tuple(facts["aliases"]),
         drafts=tuple(facts["drafts"]),
         source=facts["source"],
         stand_ins=tuple(facts["stand_ins"]),
-        remote_code=RemoteCode(code["file"], code["class"], code["model_type"]) if code else None,
+        remote_code=_remote_code(code) if code and is_recorded else None,
         files=facts["files"],
+        code_recorded=is_recorded,
     )
+
+
+def _remote_code(code: Mapping[str, str]) -> RemoteCode:
+    return RemoteCode(code["file"], code["class"], code["model_type"])
 
 
 @lru_cache(maxsize=1)

@@ -148,3 +148,14 @@ def test_the_sample_is_whole() -> None:
         assert len(recorded["cases"]) == 25
         assert statuses == {"ok", "startup_error", "cli_error"}
         assert len({c["arch"] for c in recorded["cases"]}) >= 6
+
+
+@pytest.mark.parametrize("flags", [(), ("--trust-remote-code",)])
+def test_a_profile_that_lacks_the_code_of_its_checkpoint_gives_no_error(
+    flags: tuple[str, ...],
+) -> None:
+    target = target_from_case(next(c for c in sample("0.5.6")["cases"] if c["arch"] == "sm90"))
+    launch = Launch(flags, {}, target, load_model("kimi-k2.5"))
+    outcome = Predictor(open_tree("0.5.6")).check(launch).outcome
+    assert outcome.status == "unknown"
+    assert outcome.reason is not None and outcome.reason.code == "not-recorded(remote code)"

@@ -250,6 +250,15 @@ def test_remote_code_is_named_but_not_bundled() -> None:
     assert "configuration_deepseek.py" not in facts.files
 
 
+def test_remote_code_that_is_not_recorded_is_no_absent_code() -> None:
+    facts = load_model("kimi-k2.5")
+    assert facts.remote_code is None
+    assert not facts.code_recorded
+    assert load_model("qwen3-8b").code_recorded
+    lacking = [name for name in models.profile_names() if not load_model(name).code_recorded]
+    assert {"deepseek-v3", "kimi-k2.5", "nemotron-3-nano-30b-a3b-nvfp4"} <= set(lacking)
+
+
 def test_remote_code_of_a_directory_is_read_as_data(tmp_path: Path) -> None:
     config = {**CONFIG, "auto_map": {"AutoConfig": "someone/repo--configuration_x.XConfig"}}
     write_model(tmp_path / "model", config, configuration_x__py="class XConfig: ...\n")

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from transformers_world import DTYPES, MODELS, VERSIONS, Files, dtype, dtype_of, library
 
+from sgcheck.values.signals import Escape
 from sgcheck.world.transformers import NotModelled, build_modules, stand_ins
 from sgcheck.world.transformers.errors import (
     HFValidationError,
@@ -75,6 +76,19 @@ def test_unknown_model_type_says_so(version: str) -> None:
     with pytest.raises(ValueError, match="does not recognize this architecture") as error:
         auto.from_pretrained("model")
     assert "`no_such_type`" in str(error.value)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_unknown_model_type_of_a_checkpoint_with_lost_code_is_unknown(version: str) -> None:
+    def recognised(model_type: str) -> object:
+        files = folder(model_type=model_type)
+        made = library(version, files, lacks_code=lambda path: path == "model")
+        return made.auto_config.from_pretrained("model")
+
+    with pytest.raises(Escape) as signal:
+        recognised("no_such_type")
+    assert signal.value.reason.code == "not-recorded(remote code)"
+    assert recognised("llama") is not None
 
 
 def test_model_type_without_facts_is_not_guessed() -> None:

@@ -100,6 +100,7 @@ class Machine:
             is_dtype=lambda value: isinstance(value, dtype),
             get_logger=logging.getLogger,
             remote_code=self._remote_code,
+            lacks_code=world.files.lacks_code,
             stand_in=self._stand_in,
         )
         unknown_transformers.install(

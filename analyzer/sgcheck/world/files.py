@@ -40,6 +40,8 @@ class Files:
             "/dev/shm": True,
         }
 
+        self.unrecorded: dict[str, bool] = {}
+        """Folders whose checkpoint brings Python code of which nothing is recorded."""
         self.asked = 0
         """How often a path was looked at."""
         self.tree: Any = None
@@ -73,6 +75,10 @@ class Files:
         for name, data in files.items():
             self.content[posixpath.join(base, name)] = data
             self._folder(posixpath.dirname(posixpath.join(base, name)))
+
+    def lacks_code(self, path: Any) -> bool:
+        """Whether the checkpoint at a path brings Python code of which nothing is recorded."""
+        return self.absolute(path) in self.unrecorded
 
     def _folder(self, path: str) -> None:
         while path not in self.folders:

@@ -65,6 +65,8 @@ class ModelFacts:
     notes: tuple[str, ...] = ()
     given: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """Single facts that are known of an unknown model (see `given_facts`)."""
+    code_recorded: bool = True
+    """False where the checkpoint brings Python code and the configuration's mention of it is lost."""
 
     @property
     def known(self) -> bool:
@@ -173,6 +175,7 @@ def _from_profile(found: models.ModelProfile) -> ModelFacts:
         files=files,
         listing=dict(sorted(listing.items())),
         remote_code=found.remote_code,
+        code_recorded=found.code_recorded,
     )
 
 

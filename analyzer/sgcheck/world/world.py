@@ -105,6 +105,7 @@ class World:
             self.argv,
             self.files.content,
             self.files.folders,
+            self.files.unrecorded,
             self.log.records,
         ):
             journal.container(container)
@@ -117,6 +118,11 @@ class World:
             self.files.mount(launch.model.path, launch.model.files, launch.model.listing)
         for path, facts in launch.folders.items():
             self.files.mount(path, facts.files, facts.listing)
+        self.files.unrecorded.update(
+            (self.files.absolute(path), True)
+            for path, facts in ((launch.model.path, launch.model), *launch.folders.items())
+            if path is not None and not facts.code_recorded
+        )
         for path, data in launch.files.items():
             self.files.write(path, data)
 

@@ -21,6 +21,7 @@ def build_modules(
     dtype_of: Callable[[str], object],
     is_dtype: Callable[[object], bool],
     remote_code: RemoteCode = no_remote_code,
+    lacks_code: Callable[[str], bool] = lambda folder: False,
     get_logger: Callable[[str], object] | None = None,
     stand_in: str | None = None,
 ) -> dict[str, Names | None]:
@@ -34,6 +35,8 @@ def build_modules(
     :param is_dtype: whether a value is one of these dtypes.
     :param remote_code: runs a checkpoint's own configuration module: `(folder, file, class
         name)` to the class. Without it such a checkpoint is not modelled.
+    :param lacks_code: whether a checkpoint brings code that its recorded files do not mention:
+        what the library would do with it is not modelled.
     :param get_logger: `transformers.utils.logging.get_logger`; by default a silent one.
     :param stand_in: the recorded release whose facts stand for a version that is not recorded.
     :return: None for a module that the release does not have. A name missing from `Names` is
@@ -46,6 +49,7 @@ def build_modules(
         dtype_of=dtype_of,
         is_dtype=is_dtype,
         remote_code=remote_code,
+        lacks_code=lacks_code,
         get_logger=get_logger,
         stand_in=stand_in,
     )

@@ -3,6 +3,9 @@
 from collections import OrderedDict
 from typing import Any
 
+from sgcheck.resolve.resolution import Reason
+from sgcheck.values.signals import Escape
+
 from .errors import NotModelled
 from .factory import Factory
 
@@ -109,6 +112,8 @@ def make_auto_config(factory: Factory, mapping: ConfigMapping) -> type[Any]:
             try:
                 config_class = mapping[content["model_type"]]
             except KeyError:
+                if release.lacks_code(str(where)):
+                    raise Escape(Reason("not-recorded(remote code)", detail=str(where))) from None
                 raise ValueError(_not_recognized(content["model_type"])) from None
             return config_class.from_dict(content, **unused)
         if not release.at_least(5):

@@ -44,6 +44,7 @@ class Release:
     :param dtype_of: the attribute of the modelled torch with this name; must raise
         `AttributeError` for names that torch does not have.
     :param is_dtype: whether a value is a dtype of the modelled torch.
+    :param lacks_code: whether a checkpoint brings code that its recorded files do not mention.
     :param stand_in: the recorded release whose facts are used for a version that is not recorded
         (see `stand_ins`).
     :raises NotModelled: the version is not recorded, and there is no stand-in.
@@ -57,6 +58,7 @@ class Release:
         dtype_of: Callable[[str], object],
         is_dtype: Callable[[object], bool],
         remote_code: RemoteCode = no_remote_code,
+        lacks_code: Callable[[str], bool] = lambda folder: False,
         get_logger: Callable[[str], object] | None = None,
         stand_in: str | None = None,
     ) -> None:
@@ -65,6 +67,7 @@ class Release:
         self.dtype_of = dtype_of
         self.is_dtype = is_dtype
         self.remote_code = remote_code
+        self.lacks_code = lacks_code
         self.get_logger = get_logger or _silent_logger
         self.facts: Facts = facts_module.load(stand_in or version)
         self._numbers = version_key(stand_in or version)
