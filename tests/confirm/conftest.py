@@ -32,7 +32,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
     fake = Fake(tree, FIXTURES / "model", python, pids, port)
     yield fake
     # Nothing that a test has started may outlive it.
-    for _ in range(50):
+    for _ in range(600):
         if not fake.left():
             break
         time.sleep(0.1)

@@ -245,18 +245,88 @@ def start_confirm(fake: Fake, *words: str) -> subprocess.Popen[bytes]:
     process = subprocess.Popen(
         argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, start_new_session=True
     )
-    end = time.monotonic() + 60
-    while not fake.pids.exists() and time.monotonic() < end:
-        time.sleep(0.1)
-    assert fake.left(), "the server did not start"
+    wait_for(fake.left)
     return process
+
+
+def wait_for(condition: Callable[[], Any]) -> None:
+    """Returns once the condition holds; a machine under load may take its time."""
+    end = time.monotonic() + 300
+    while not condition():
+        assert time.monotonic() < end, "it does not come"
+        time.sleep(0.1)
+
+
+def gone(fake: Fake) -> Callable[[], bool]:
+    return lambda: not fake.left()
 
 
 def test_ctrl_c_ends_the_server(fake: Fake) -> None:
     process = start_confirm(fake)
     os.kill(process.pid, signal.SIGINT)
-    process.communicate(timeout=40)
+    process.communicate(timeout=300)
     assert process.returncode == 130
+    assert fake.left() == []
+
+
+def test_ctrl_c_does_not_stop_the_ending(fake: Fake) -> None:
+    process = start_confirm(fake, *mode("stubborn"))
+    while process.poll() is None:
+        os.kill(process.pid, signal.SIGINT)
+        time.sleep(0.02)
+    process.communicate()
+    assert process.returncode in (130, -signal.SIGINT)  # the last may come when all is done
+    assert fake.left() == []
+
+
+def order_for(fake: Fake) -> dict[str, Any]:
+    argv = ["--model-path", str(fake.model), "--port", str(fake.port)]
+    return live.order_of(str(fake.python), argv, {"FAKE_MODE": "never"}, 600)
+
+
+def supervisor(fake: Fake) -> list[str]:
+    return [str(fake.python), "-u", "-c", BOOT]
+
+
+@pytest.mark.parametrize("where", ["entering", "asking", "reading", "leaving"])
+def test_ctrl_c_at_any_moment(where: str, fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    def press() -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    started = Session._start
+    if where == "entering":
+        monkeypatch.setattr(Session, "_start", lambda session: (started(session), press())[0])
+    session = Session(supervisor(fake), order_for(fake), "here", local=True)
+    with pytest.raises(KeyboardInterrupt), session:
+        wait_for(fake.left)
+        if where != "entering":
+            press()
+        if where == "reading":
+            live.LiveRun(session, 3600, lambda _: None).observe(False)
+        elif where != "leaving":
+            session.ask("/health", timeout=3600.0)
+    assert fake.left() == []
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_ctrl_c_that_is_ignored_stays_so(fake: Fake) -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with Session(supervisor(fake), order_for(fake), "here", local=True) as session:
+            signal.raise_signal(signal.SIGINT)
+            session.check_interrupt()
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_ctrl_c_twice_ends_what_hangs(fake: Fake) -> None:
+    session = Session(supervisor(fake), order_for(fake), "here", local=True)
+    with pytest.raises(KeyboardInterrupt), session:
+        wait_for(fake.left)
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+        pytest.fail("not reached")
     assert fake.left() == []
 
 
@@ -264,10 +334,7 @@ def test_the_server_ends_even_if_sgcheck_is_killed(fake: Fake) -> None:
     process = start_confirm(fake)
     process.kill()
     process.communicate()
-    end = time.monotonic() + 30
-    while fake.left() and time.monotonic() < end:
-        time.sleep(0.2)
-    assert fake.left() == []
+    wait_for(gone(fake))
 
 
 RELAY = """
@@ -283,27 +350,16 @@ pump(far.stdout, sys.stdout.buffer)
 
 
 def test_a_lost_connection_ends_the_server(fake: Fake) -> None:
-    order = live.order_of(
-        str(fake.python),
-        ["--model-path", str(fake.model), "--port", str(fake.port)],
-        {"FAKE_MODE": "never"},
-        60,
-    )
     # What stands between the two ends goes away without a word.
-    command = [sys.executable, "-c", RELAY, str(fake.python), "-u", "-c", BOOT]
-    with Session(command, order, "far") as session:
-        run = live.LiveRun(session, 60, lambda _: None)
-        end = time.monotonic() + 30
-        while not fake.pids.exists() and time.monotonic() < end:
-            time.sleep(0.1)
+    command = [sys.executable, "-c", RELAY, *supervisor(fake)]
+    with Session(command, order_for(fake), "far") as session:
+        run = live.LiveRun(session, 600, lambda _: None)
+        wait_for(fake.left)
         assert session._process is not None
         session._process.kill()
         with pytest.raises(LaunchRefused, match="connection to far was lost"):
             run.observe(False)
-    end = time.monotonic() + 20
-    while fake.left() and time.monotonic() < end:
-        time.sleep(0.2)
-    assert fake.left() == []
+    wait_for(gone(fake))
 
 
 def test_a_program_that_is_no_way_to_a_server(fake: Fake) -> None:

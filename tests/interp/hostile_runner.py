@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import sys
 import textwrap
-import time
 import warnings
 from typing import Any
 
@@ -93,7 +92,6 @@ def main(kind: str, names: list[str]) -> None:
     predict(tree_of("def attempt(): return 1\n" + RECORD))
     for name in names:
         tree = tree_of(source_of(kind, name))
-        started = time.monotonic()
         watch.on = True
         try:
             found = predict(tree, seconds=SECONDS, steps=STEPS)
@@ -105,7 +103,6 @@ def main(kind: str, names: list[str]) -> None:
             "status": outcome.status,
             "reason": outcome.reason.code if outcome.reason else None,
             "message": outcome.error.message if outcome.error else None,
-            "seconds": round(time.monotonic() - started, 1),
             "events": watch.events[:],
         }
         watch.events.clear()

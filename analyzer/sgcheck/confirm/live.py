@@ -124,11 +124,12 @@ class LiveRun:
     def _drain(self, wait: float) -> str | None:
         """Take what the log has within `wait` seconds; `ready` if it says so.
 
-        With 0, all that has come already is taken.
+        A place where Ctrl-C ends the work. With 0, all that has come already is taken.
         """
         found = None
         end = time.monotonic() + wait
         while True:
+            self.session.check_interrupt()
             try:
                 line = self.session.log.get(timeout=max(0.0, min(0.2, end - time.monotonic())))
             except queue.Empty:

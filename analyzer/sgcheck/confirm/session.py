@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Any
 
 from sgcheck.confirm import processes
+from sgcheck.confirm.interrupt import HeldInterrupt
 from sgcheck.confirm.log_lines import is_news
 from sgcheck.confirm.secrets import scrub
 from sgcheck.errors import SourceError
@@ -70,6 +71,7 @@ class Facts:
 class Session:
     """A context manager: on leaving, the server and everything that it started have ended.
 
+    Inside, Ctrl-C raises KeyboardInterrupt from the methods that wait (and from `check_interrupt`).
     `command` is the program that becomes the supervisor (an interpreter with `BOOT`, maybe behind
     ssh or docker); `name` says where it runs, `local` that it is on this host.
     """
@@ -90,10 +92,21 @@ class Session:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by stop)
         self._pinged = 0.0
         self._process: subprocess.Popen[bytes] | None = None
+        self._interrupt = HeldInterrupt()
         self.lost = False
         self.dropped_lines = 0
 
     def __enter__(self) -> Session:
+        self._interrupt.hold()
+        try:
+            self._start()
+        except BaseException:
+            self.stop()
+            self._interrupt.release()
+            raise
+        return self
+
+    def _start(self) -> None:
         try:
             self._process = processes.start(
                 self._command,
@@ -112,7 +125,6 @@ class Session:
         text = SUPERVISOR.read_bytes()
         self._write(str(len(text)).encode() + b"\n" + text)
         self._send({"start": self._order})
-        return self
 
     def __exit__(
         self,
@@ -120,22 +132,30 @@ class Session:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.stop()
+        try:
+            self.stop()
+        finally:
+            came = self._interrupt.release()
+        if came and kind is None:
+            raise KeyboardInterrupt
+
+    def check_interrupt(self) -> None:
+        """Raises KeyboardInterrupt if Ctrl-C came; call it where the work may end."""
+        self._interrupt.check()
 
     def stop(self) -> None:
         """End the server. Ctrl-C while it is ending does not stop that."""
+        self._interrupt.final = True
         process = self._process
         if process is None:
             return
-        end = time.monotonic() + STOP_TIMEOUT
-        with contextlib.suppress(KeyboardInterrupt):
-            if not self.over:
-                self._send({"stop": 1})
-                self._wait_until(lambda: self.over, end)
+        if not self.over:
+            self._send({"stop": 1})
+            self._wait_until(lambda: self.over, time.monotonic() + STOP_TIMEOUT)
         assert process.stdin is not None and process.stdout is not None
         with contextlib.suppress(OSError):
             process.stdin.close()
-        with contextlib.suppress(subprocess.TimeoutExpired, KeyboardInterrupt):
+        with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(5.0)
         processes.end_group(process, grace=2.0)
         self._end_orphan()
@@ -170,9 +190,10 @@ class Session:
         self._send({"ask": number, "path": path, "body": body, "timeout": timeout, "key": key})
         end = time.monotonic() + timeout + 5.0
         while time.monotonic() < end and not self.over:
+            self.check_interrupt()
             self.keep_alive()
             self._wait_until(
-                lambda: number in self._replies or self.over, min(end, time.monotonic() + 5.0)
+                lambda: number in self._replies or self.over, min(end, time.monotonic() + 0.5)
             )
             if number in self._replies:
                 return self._replies.pop(number)

@@ -205,11 +205,10 @@ class Loader:
         self.modules[name] = module
         self._show(name)
         if file.path is not None:
-            begun = time.monotonic()
+            begun = time.thread_time()
             code = self.code.code(name, file)
-            if R.deadline is not None:
-                # Translating a file for the first time is no work of the launch.
-                R.deadline += time.monotonic() - begun
+            # Translating a file for the first time is no work of the launch.
+            R.more_time(time.thread_time() - begun)
             self._run(name, code, space)
         if parent:
             package = ModuleType.__getattribute__(self.modules[parent], "__dict__")

@@ -12,6 +12,10 @@ from sgcheck.values.signals import LimitReached
 STEP_BLOCK = 20_000
 """Steps (calls and loop turns) between two looks at the clock."""
 
+WALL_FACTOR = 10.0
+"""A launch that waits is ended after this many times the seconds that it may compute: a busy machine
+that leaves it a tenth of a processor changes no answer."""
+
 Trace = Callable[[Any, str, Any, Any], None]
 
 
@@ -22,6 +26,7 @@ class Runtime:
         "deadline",
         "fresh",
         "journal",
+        "latest",
         "max_peak",
         "max_steps",
         "on_append",
@@ -52,15 +57,31 @@ class Runtime:
         self.steps_done = 0
         self.steps_left = STEP_BLOCK
         self.deadline: float | None = None
+        self.latest = 0.0
         self.peak: Callable[[], int] | None = None
         self.max_peak = 0
 
     def limits(self, *, steps: int = 50_000_000, seconds: float | None = 30.0) -> None:
-        """Start counting afresh."""
+        """Start counting afresh; `seconds` are processor time of this thread."""
         self.max_steps = steps
         self.steps_done = 0
         self.steps_left = STEP_BLOCK
-        self.deadline = None if seconds is None else time.monotonic() + seconds
+        self.deadline = None
+        if seconds is not None:
+            self.deadline = time.thread_time() + seconds
+            self.latest = time.monotonic() + seconds * WALL_FACTOR
+
+    def more_time(self, seconds: float) -> None:
+        """Put both ends off: what took the processor for `seconds` was no work of the launch."""
+        if self.deadline is not None:
+            self.deadline += seconds
+            self.latest += seconds * WALL_FACTOR
+
+    def out_of_time(self) -> bool:
+        """Whether the thread has computed, or waited, for longer than allowed."""
+        return self.deadline is not None and (
+            time.thread_time() > self.deadline or time.monotonic() > self.latest
+        )
 
     def tick_slow(self, steps: int = 0) -> None:
         """A block of steps is used up (and `steps` beyond it): check the bounds. Raises LimitReached."""
@@ -69,7 +90,7 @@ class Runtime:
         if self.steps_done > self.max_steps:
             self.steps_left = 0
             raise LimitReached("steps")
-        if self.deadline is not None and time.monotonic() > self.deadline:
+        if self.out_of_time():
             self.steps_left = 0
             raise LimitReached("time")
         if self.peak is not None and self.peak() > self.max_peak:

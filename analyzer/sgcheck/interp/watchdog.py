@@ -1,9 +1,10 @@
 """Bounds on time and memory for what the guards cannot count: long work inside one native call.
 
-Steps are counted everywhere (see `runtime`). In addition, where the system has them, a timer
-interrupts Python code (comprehensions, regular expressions, loops of the standard library), the
-kernel refuses memory beyond an allowance, and a second timer ends the process when nothing else
-gets through. Where the system has none of these, the guards' own bounds on sizes remain.
+Steps are counted everywhere (see `runtime`). In addition, where the system has them, timers
+interrupt Python code (comprehensions, regular expressions, loops of the standard library) that has
+computed, or waited, for too long, the kernel refuses memory beyond an allowance, and another timer
+ends the process when nothing else gets through. Where the system has none of these, the guards' own
+bounds on sizes remain.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from sgcheck.interp import runtime
 from sgcheck.interp.runtime import RUNTIME
 from sgcheck.values.signals import LimitReached
 
@@ -31,7 +33,10 @@ _depth = 0
 
 @contextmanager
 def watched(seconds: float | None) -> Iterator[None]:
-    """Inside, code of the tree runs. May raise LimitReached anywhere inside."""
+    """Inside, code of the tree runs, for `seconds` of processor time.
+
+    May raise LimitReached anywhere inside.
+    """
     global _depth
     if _depth or seconds is None:
         yield
@@ -77,22 +82,30 @@ def _set_timers(seconds: float, undo: list[Any]) -> None:
     if (
         not hasattr(signal, "setitimer")
         or threading.current_thread() is not threading.main_thread()
-        or signal.getitimer(signal.ITIMER_REAL)[0]
     ):
+        return
+    # A little later than the guards' own deadlines; again and again, in case one is swallowed.
+    late = seconds * 1.1 + 0.1
+    _interrupt(signal.ITIMER_PROF, signal.SIGPROF, late, undo)
+    _interrupt(signal.ITIMER_REAL, signal.SIGALRM, late * runtime.WALL_FACTOR, undo)
+    if not signal.getitimer(signal.ITIMER_VIRTUAL)[0]:
+        signal.setitimer(signal.ITIMER_VIRTUAL, seconds + LAST_RESORT)
+        undo.append(lambda: signal.setitimer(signal.ITIMER_VIRTUAL, 0))
+
+
+def _interrupt(timer: int, number: signal.Signals, seconds: float, undo: list[Any]) -> None:
+    """Raise LimitReached in the main thread once the timer has run out, unless somebody uses it."""
+    if signal.getitimer(timer)[0]:
         return
 
     def stop(number: int, frame: Any) -> None:
         raise LimitReached("time")
 
-    before = signal.signal(signal.SIGALRM, stop)
-    # A little later than the guards' own deadline; again and again, in case one is swallowed.
-    signal.setitimer(signal.ITIMER_REAL, seconds * 1.1 + 0.1, 1.0)
+    before = signal.signal(number, stop)
+    signal.setitimer(timer, seconds, 1.0)
 
     def disarm() -> None:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before if before is not None else signal.SIG_DFL)
+        signal.setitimer(timer, 0)
+        signal.signal(number, before if before is not None else signal.SIG_DFL)
 
     undo.append(disarm)
-    if not signal.getitimer(signal.ITIMER_VIRTUAL)[0]:
-        signal.setitimer(signal.ITIMER_VIRTUAL, seconds + LAST_RESORT)
-        undo.append(lambda: signal.setitimer(signal.ITIMER_VIRTUAL, 0))

@@ -56,8 +56,8 @@ class Predictor:
     """One SGLang tree, many launches; machines (interpreters after import) stay warm.
 
     `packages` changes the assumed installation: name to version, True (present) or False (absent).
-    `seconds` and `steps` (calls and turns of loops) bound what one run of the tree may take; beyond
-    them the answer is unknown(limit).
+    `seconds` of processor time and `steps` (calls and turns of loops) bound what one run of the tree
+    may take; beyond them the answer is unknown(limit).
     """
 
     def __init__(
