@@ -2,6 +2,7 @@
 
     python benchmarks/bench.py --sglang 0.5.9 --sglang 0.5.23
     python benchmarks/bench.py --sglang 0.5.9 --real 0.5.9=PYTHON
+    python benchmarks/bench.py --sglang 0.5.22 --against 0.5.23
 
 Each figure is that of fresh processes, measured from outside. Releases come from the ordinary cache
 (fetched if they are not there); everything derived from them goes to a temporary one, which is
@@ -29,6 +30,7 @@ REPEATS = 5
 REPEATS_REAL = 3
 REPEATS_UNKNOWN = 3
 BATCH = 300
+DIFF = 100
 REAL = Path(__file__).parent / "real.py"
 
 
@@ -57,6 +59,15 @@ class Bench:
         cost = self.run(["batch", str(cases), "--models-root", str(self.folder / "models")])
         self._all_answered(count)
         return cost
+
+    def diff(self, other: str, count: int) -> Cost:
+        """`sgcheck diff` with another release, for `count` launches on one core."""
+        cases = self.folder / "cases.jsonl"
+        write_cases(cases, count, MACHINES)
+        models = str(self.folder / "models")
+        words = ["--cases", str(cases), "--models-root", models, "--jobs", "1", "--exit-zero"]
+        command = [sys.executable, "-m", "sgcheck", "diff", self.spec, other, *words]
+        return measure(command, self.environment, output=self.folder / "out")
 
     def _all_answered(self, count: int) -> None:
         lines = (self.folder / "out").read_bytes().splitlines()
@@ -115,9 +126,17 @@ def launches_a_second(bench: Bench, machines: tuple[str, ...], count: int) -> No
     row(name, many, f"{wall:.0f} launches/s (by CPU time {cpu:.0f})")
 
 
-def bench_release(version: str, folder: Path, real: str | None, count: int) -> None:
+def compare(bench: Bench, version: str, count: int) -> None:
+    """A diff of launches that are all different; the first run translates what is not yet cached."""
+    other = str(getattr(open_tree(version), "path", version))
+    bench.diff(other, len(MACHINES))
+    row(f"diff with {version}, {count} launches", bench.diff(other, count))
+
+
+def bench_release(version: str, folder: Path, options: argparse.Namespace) -> None:
     """Print the block of one release."""
-    bench = prepared(version, folder)
+    bench, count = prepared(version, folder), options.launches
+    real = dict(text.split("=", 1) for text in options.real).get(version)
     print(f"SGLang {version}                        wall     cpu (u+s)   peak memory")
     # Compile sgcheck's own modules, as an installation has them: no figure is for that.
     bench.run(["--arch", ARCH, "--model", MODEL, *FLAGS])
@@ -132,6 +151,8 @@ def bench_release(version: str, folder: Path, real: str | None, count: int) -> N
     row("warm: one check without a model", unknown)
     launches_a_second(bench, MACHINES[:1], count)
     launches_a_second(bench, MACHINES, count)
+    if options.against is not None:
+        compare(bench, options.against, DIFF)
     if real is not None:
         bench.real(real)  # the first run brings its files into the system's memory
         theirs = middle([bench.real(real) for _ in range(REPEATS_REAL)])
@@ -151,14 +172,16 @@ def main() -> None:
         metavar=f"VERSION=PYTHON[{os.pathsep}DIR…]",
         help="an interpreter that has this release",
     )
+    parser.add_argument(
+        "--against", metavar="VERSION", help="also measure `diff` with this release"
+    )
     parser.add_argument("--launches", type=int, default=BATCH, help="of a batch")
     options = parser.parse_args()
-    real = dict(text.split("=", 1) for text in options.real)
     print(f"{platform.platform()}, {os.cpu_count()} CPUs, Python {platform.python_version()}")
     print(f"load before: {os.getloadavg()[0]:.1f}\n", flush=True)
     with tempfile.TemporaryDirectory(prefix="sgcheck-bench-") as name:
         for version in options.sglang or ["0.5.9", "0.5.23"]:
-            bench_release(version, Path(name) / version, real.get(version), options.launches)
+            bench_release(version, Path(name) / version, options)
 
 
 if __name__ == "__main__":

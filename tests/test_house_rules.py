@@ -276,6 +276,27 @@ def test_the_architecture_names_only_functions_that_exist() -> None:
             assert re.search(rf"(?:def|class) {part}\b|^{part}\b.*=", source, re.M), (file, name)
 
 
+# -- tests ------------------------------------------------------------------------------------------
+
+CLOCKS = ("perf_counter", "perf_counter_ns", "process_time", "process_time_ns", "thread_time")
+CLOCKS += ("thread_time_ns", "getrusage", "times", "time_ns", "monotonic_ns")
+"""What only somebody who measures time asks; waiting for something with a deadline is no measure."""
+
+
+def test_no_test_measures_time() -> None:
+    """Seconds depend on the machine and on what else it does: they are measured in benchmarks."""
+    wrong = [
+        f"{named(path)}:{node.lineno}: {node.func.attr}"
+        for path in CODE
+        if named(path).startswith("tests/")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        if node.func.attr in CLOCKS
+        or (node.func.attr == "time" and ast.unparse(node.func.value) == "time")
+    ]
+    assert wrong == []
+
+
 # -- the README -------------------------------------------------------------------------------------
 
 

@@ -20,7 +20,7 @@ def run_process(
         [sys.executable, *python, *args],
         input=stdin.encode(),
         capture_output=True,
-        timeout=60,
+        timeout=300,
         check=False,
         env={"PATH": os.environ["PATH"], "PYTHONPATH": ROOTS, "PYTHONUTF8": "0", **env},
     )
@@ -61,7 +61,7 @@ def test_a_reader_that_goes_away_is_no_complaint(tmp_path: Path) -> None:
     result = subprocess.run(
         ["bash", "-c", command],
         capture_output=True,
-        timeout=60,
+        timeout=300,
         check=False,
         env={"PATH": os.environ["PATH"], "PYTHONPATH": ROOTS},
     )

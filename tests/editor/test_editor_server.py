@@ -72,7 +72,7 @@ class Heard:
         self._more.set()
 
     async def next(self) -> lsp.PublishDiagnosticsParams:
-        await asyncio.wait_for(self._more.wait(), 120)
+        await asyncio.wait_for(self._more.wait(), 300)
         self._more.clear()
         return self.reports[-1]
 
@@ -115,7 +115,7 @@ def converse(tmp_path: Path, steps: Steps, *args: str) -> None:
         await client.shutdown_async(None)
         client.exit(None)
         process: Any = client._server
-        code: int | None = await asyncio.wait_for(process.wait(), 60)
+        code: int | None = await asyncio.wait_for(process.wait(), 300)
         await client.stop()
         return code
 
