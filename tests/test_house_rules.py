@@ -278,8 +278,10 @@ def test_the_architecture_names_only_functions_that_exist() -> None:
 
 # -- tests ------------------------------------------------------------------------------------------
 
-CLOCKS = ("perf_counter", "perf_counter_ns", "process_time", "process_time_ns", "thread_time")
-CLOCKS += ("thread_time_ns", "getrusage", "times", "time_ns", "monotonic_ns")
+CLOCKS = {
+    *("perf_counter", "perf_counter_ns", "process_time", "process_time_ns", "thread_time"),
+    *("thread_time_ns", "getrusage", "times", "time_ns", "monotonic_ns"),
+}
 """What only somebody who measures time asks; waiting for something with a deadline is no measure."""
 
 

@@ -294,8 +294,13 @@ def test_ctrl_c_at_any_moment(where: str, fake: Fake, monkeypatch: pytest.Monkey
         signal.raise_signal(signal.SIGINT)
 
     started = Session._start
+
+    def start_and_press(session: Session) -> None:
+        started(session)
+        press()
+
     if where == "entering":
-        monkeypatch.setattr(Session, "_start", lambda session: (started(session), press())[0])
+        monkeypatch.setattr(Session, "_start", start_and_press)
     session = Session(supervisor(fake), order_for(fake), "here", local=True)
     with pytest.raises(KeyboardInterrupt), session:
         wait_for(fake.left)
