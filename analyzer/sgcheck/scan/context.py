@@ -16,7 +16,7 @@ from sgcheck.scan.model import (
     VersionHint,
     Word,
 )
-from sgcheck.scan.targets import image_hint
+from sgcheck.scan.targets import image_hint, image_platform
 from sgcheck.scan.text import Mapped, SourceFile
 from sgcheck.scan.words import Field, to_word
 
@@ -123,6 +123,10 @@ def build_launch(
     words = tuple(to_word(file, f) for f in argv)
     end = max([end, start, *(w.span.end for w in words if w.span.start >= start)])
     config = _config_of(words, around.configs)
+    targets = around.targets
+    if around.image is not None and not any(not hint.weak for hint in targets):
+        platform = image_platform(around.image)
+        targets = (platform, *targets) if platform is not None else targets
     return Launch(
         file=file.path,
         span=file.span(start, end),
@@ -138,7 +142,7 @@ def build_launch(
         name=file.plain(around.name),
         image=around.image,
         version=around.version,
-        targets=around.targets,
+        targets=targets,
         gpus=around.gpus,
         nodes=around.nodes,
         replicas=around.replicas,

@@ -34,10 +34,15 @@ def read(file: SourceFile) -> tuple[list[Launch], list[Skipped]]:
     tree = Tree(file, file.mapped(), _parser())
     reader = _Cells(tree)
     found: list[Launch] = []
+    skipped: list[Skipped] = []
     for node in _objects(tree.root):
         launch = reader.cell(node)
         found += [launch] if launch is not None else []
-    return found, []
+        if launch is None and {"match", "flags"} <= set(reader.pairs(node)):
+            line = file.line_of(tree.place(node)[0])
+            reason = "a cell whose flags or match are computed in JavaScript"
+            skipped.append(Skipped(file.path, reason, line))
+    return found, skipped
 
 
 def _objects(root: Node) -> Iterator[Node]:

@@ -29,6 +29,7 @@ class _Stage:
     version: VersionHint | None = None
     entrypoint: Mapped | None = None
     command: Mapped | None = None
+    scripts: list[Mapped] = field(default_factory=list)
     name: str = ""
 
 
@@ -37,7 +38,9 @@ def read(file: SourceFile) -> tuple[list[Launch], list[Skipped]]:
     stages: list[_Stage] = []
     args: dict[str, str] = {}
     found: list[Launch] = []
-    for word, rest in _instructions(file):
+    for word, rest, body in _instructions(file):
+        if body is not None and stages and word in ("COPY", "ADD"):
+            stages[-1].scripts.append(body)
         if word == "FROM":
             stages.append(_from(file, rest, args, stages))
             continue
@@ -53,8 +56,8 @@ def read(file: SourceFile) -> tuple[list[Launch], list[Skipped]]:
     return found, []
 
 
-def _instructions(file: SourceFile) -> Iterator[tuple[str, Mapped]]:
-    """Each instruction's word and the rest of it, continuation lines joined, comments dropped."""
+def _instructions(file: SourceFile) -> Iterator[tuple[str, Mapped, Mapped | None]]:
+    """Each instruction's word, the rest of it (continuation lines joined, comments dropped), its here-document."""
     text = file.mapped()
     raw = text.text
     escape = "\\"
@@ -86,13 +89,14 @@ def _instructions(file: SourceFile) -> Iterator[tuple[str, Mapped]]:
             continue
         whole = join(pieces).strip()
         word = whole.text.split(None, 1)[0] if whole else ""
+        body = None
         if "<<" in whole.text and word.upper() in ("RUN", "COPY", "ADD"):
-            heredoc = whole.text.split("<<", 1)[1].lstrip("-").split()[0].strip("\"'")
+            heredoc = whole.text.split("<<", 1)[1].lstrip("-").partition(" ")[0].strip("\"'")
             stop = raw.find(f"\n{heredoc}", at - 1)
             body = text[at : stop if stop >= 0 else len(raw)]
             at = len(raw) if stop < 0 else raw.find("\n", stop + 1) + 1 or len(raw)
             whole = join((whole[: len(word) + 1], body)) if word.upper() == "RUN" else whole
-        yield word.upper(), whole[len(word) :].strip()
+        yield word.upper(), whole[len(word) :].strip(), body
 
 
 def _from(file: SourceFile, rest: Mapped, args: dict[str, str], stages: list[_Stage]) -> _Stage:
@@ -164,6 +168,12 @@ def _launches(file: SourceFile, stage: _Stage) -> list[Launch]:
         launch = sagemaker_launch(variables, around)
         return [launch] if launch is not None else []
     around = around.with_env(stage.env, "ENV")
+    written = [each for body in stage.scripts for each in launches_in_script(body, around)]
+    return [*written, *_started(file, stage, around)]
+
+
+def _started(file: SourceFile, stage: _Stage, around: Around) -> list[Launch]:
+    """The launches of what the image runs when it is started."""
     if stage.entrypoint is not None:
         entry = _exec_form(file, stage.entrypoint)
         if entry is None:  # the shell form ignores CMD

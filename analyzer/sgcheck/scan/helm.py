@@ -114,6 +114,8 @@ def _actions(text: str) -> Iterator[_Action]:
         while text.startswith("}}}", stop) and closing == "}}":
             stop += 1
         body = text[start + 2 : stop].strip().strip("-").strip()
+        if start and text[start - 1] == "$":  # `${{ … }}` of a workflow
+            start -= 1
         yield _Action(start, stop + 2, body)
         at = stop + 2
 
@@ -162,14 +164,14 @@ def _grouped(text: str, lines: list[tuple[int, int]], actions: list[_Action]) ->
 
 
 def _item_conditions(text: str, lines: list[tuple[int, int]], actions: list[_Action]) -> list[str]:
-    """The conditions whose block begins with a list item that has text of its own."""
+    """The conditions whose block begins with a list item that has text of its own, or with a flag."""
     found: dict[str, None] = {}
     open_blocks: list[_Block] = []
     fresh = False
     for line in _grouped(text, lines, actions):
         if line.bare:
-            item = line.bare.startswith("- ") and (
-                line.bare != "-" and bool(line.bare[2:].strip(" \"'"))
+            item = line.bare.startswith("--") or (
+                line.bare.startswith("- ") and bool(line.bare[2:].strip(" \"'"))
             )
             if fresh and item and open_blocks and open_blocks[-1].kind in ("if", "with"):
                 block = open_blocks[-1]
@@ -233,6 +235,7 @@ def _mask(
     out: list[str] = []
     blocks: list[_Block] = []
     item_indent = -1
+    indent = 0
     covered = 0
     for line in _grouped(text, lines, actions):
         raw = text[line.start : line.end]
@@ -245,11 +248,14 @@ def _mask(
                 _follow(blocks, action)
             loud = [a for a in line.actions if not a.silent]
             there = bool(loud) and _holds(blocks, taken)
-            out.append(_splice(file, raw, loud[0], item_indent) if there else _blank(raw))
+            blank = _blank(raw, out[-1] if out else "", indent)
+            out.append(_splice(file, raw, loud[0], item_indent, blank) if there else blank)
             continue
         if not _holds(blocks, taken):
-            out.append(_blank(raw))
+            out.append(_blank(raw, out[-1] if out else "", indent))
             continue
+        if line.bare:
+            indent = len(raw) - len(raw.lstrip())
         for block in blocks:
             block.first = line.bare if block.first is None else block.first
         unsure = any(b.condition in conditional for b in blocks)
@@ -269,15 +275,25 @@ def _mask(
 
 
 def _is_word(bare: str) -> bool:
-    """Whether a line without its actions is a list item that is one word, no mapping."""
+    """Whether a line without its actions is a list item that is one word, no mapping; or a script's words."""
+    if bare == "\\":
+        return True
     return (bare == "-" or bare.startswith("- ")) and ":" not in bare
 
 
-def _blank(raw: str) -> str:
-    return " " * len(raw.rstrip("\r")) + ("\r" if raw.endswith("\r") else "")
+def _blank(raw: str, before: str, indent: int) -> str:
+    """A line of nothing. Where the line before goes on (a command of a script) so does this one.
+
+    `indent` is that of the last line with text: what is in a block of YAML has no less.
+    """
+    size = len(raw.rstrip("\r"))
+    end = "\r" if raw.endswith("\r") else ""
+    if before.rstrip("\r").endswith("\\") and indent < size:
+        return " " * (size - 1) + "\\" + end
+    return " " * size + end
 
 
-def _splice(file: SourceFile, raw: str, action: _Action, item_indent: int) -> str:
+def _splice(file: SourceFile, raw: str, action: _Action, item_indent: int, blank: str) -> str:
     """A line that prints a block: one unknown list item of any length when a list is open."""
     words = action.body.replace("|", " ").split()
     indent = len(raw) - len(raw.lstrip())
@@ -285,7 +301,7 @@ def _splice(file: SourceFile, raw: str, action: _Action, item_indent: int) -> st
         if name in words[:-1] and words[words.index(name) + 1].isdigit():
             indent = int(words[words.index(name) + 1])
     if item_indent < 0 or indent != item_indent or len(raw) < indent + 3:
-        return _blank(raw)
+        return blank
     char = file.hole(Hole(raw.strip(), _REASON, spliced=True))
     rest = len(raw.rstrip("\r")) - indent - 3
     return " " * indent + "- " + char + FILL * rest
@@ -297,12 +313,43 @@ def _inline(file: SourceFile, raw: str, line: _Line, *, spliced: bool, unsure: b
         indent = len(raw) - len(raw.lstrip())
         char = file.hole(Hole(raw.strip(), "under a condition of a template", spliced=True))
         return " " * indent + "- " + char + FILL * (len(raw.rstrip("\r")) - indent - 3)
-    for action in line.actions:
-        start = action.start - line.start
-        stop = min(action.end, line.end) - line.start
-        char = file.hole(Hole(raw[start:stop], _REASON, spliced=spliced))
-        out = out[:start] + char + FILL * (stop - start - 1) + out[stop:]
+    for begin, end, optional in _stretches(line.actions):
+        start = begin - line.start
+        stop = min(end, line.end) - line.start
+        char = file.hole(Hole(raw[start:stop], _REASON, spliced=spliced or optional))
+        comma = optional and raw[start:stop].rpartition("{{")[0].rstrip().endswith(",")
+        tail = (
+            ", " if comma else FILL * 2
+        )  # `{{ range … }}{{ . }}, {{ end }}` ends an item of a list
+        out = out[:start] + (char + FILL * (stop - start - 3) + tail)[: stop - start] + out[stop:]
     return out
+
+
+def _stretches(actions: list[_Action]) -> Iterator[tuple[int, int, bool]]:
+    """The unknown stretches of a line: actions, and blocks that end in it, which may print nothing."""
+    i = 0
+    while i < len(actions):
+        last, turns = _block_end(actions, i)
+        yield actions[i].start, actions[last].end, last > i and not turns
+        i = last + 1
+
+
+def _block_end(actions: list[_Action], i: int) -> tuple[int, bool]:
+    """The action that closes the block opened by action `i` (itself if none), and whether it has an `else`."""
+    depth = 0
+    turns = False
+    if actions[i].head not in _OPENERS:
+        return i, False
+    for j, action in enumerate(actions[i:], i):
+        if action.head in _OPENERS:
+            depth += 1
+        elif action.head in ("else", "elif"):
+            turns = turns or depth == 1
+        elif action.head in ("end", "endif", "endfor", "endwith", "endmacro"):
+            depth -= 1
+            if not depth:
+                return j, turns
+    return i, False
 
 
 def mask_actions(file: SourceFile) -> str:

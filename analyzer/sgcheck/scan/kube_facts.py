@@ -63,12 +63,12 @@ def _env(
     found: dict[str, Field] = {}
     if isinstance(env, MappingNode):
         for key, _, value in doc.items(env):
-            if isinstance(value, ScalarNode) and not is_null(value):
+            if isinstance(value, ScalarNode) and not is_null(value) and not doc.file.holes_in(key):
                 found[key] = Field(doc.scalar(value), *doc.place(value))
         return found
     for item in doc.elements(env):
         name = doc.text_at(item, "name")
-        if name is None:
+        if name is None or doc.file.holes_in(name):
             continue
         given = doc.get(item, "value")
         origin = doc.get(item, "valueFrom")

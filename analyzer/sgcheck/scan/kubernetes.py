@@ -41,6 +41,14 @@ class Manifests:
     data: dict[str, dict[str, Field]] = field(default_factory=dict)
     services: list[tuple[dict[str, str], tuple[Port, ...]]] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
+    scripts: dict[str, list[Field]] = field(default_factory=dict)
+    run: set[tuple[int, int]] = field(default_factory=set)
+    """Places of the scripts that a container was seen to run."""
+
+    def script(self, word: str) -> Field | None:
+        """The script of a ConfigMap that a container's word names by its path."""
+        found = self.scripts.get(word.rsplit("/", 1)[-1], ())
+        return found[0] if len(found) == 1 else None
 
 
 def collect(documents: Sequence[Document]) -> Manifests:
@@ -65,6 +73,8 @@ def _config_map(doc: Document, found: Manifests) -> None:
             continue
         text = doc.scalar(value)
         values[key] = Field(text, *doc.place(value))
+        if "sglang" in text.text and key.lower().endswith((".sh", ".bash")):
+            found.scripts.setdefault(key, []).append(values[key])
         config = embedded_config(doc.file, text, key)
         if config is not None:
             found.configs[key] = config
@@ -97,7 +107,7 @@ def launches(doc: Document, around: Around, shared: Manifests) -> list[Launch]:
     base = around.but(group=group, name=name, configs=shared.configs)
     found: list[Launch] = []
     for path, parents, node in _containers(doc):
-        if not _may_launch(doc, node):
+        if not _may_launch(doc, node, shared):
             continue
         if doc.get(node, "entrypoint") is not None:  # docker's words for the same thing
             found += compose.service_launches(doc, node, base)
@@ -109,7 +119,7 @@ def launches(doc: Document, around: Around, shared: Manifests) -> list[Launch]:
     return found
 
 
-def _may_launch(doc: Document, node: Node) -> bool:
+def _may_launch(doc: Document, node: Node, shared: Manifests) -> bool:
     """Whether the words of a container can start SGLang at all: spares reading all around it."""
     for key in ("entrypoint", "command", "args"):
         value = doc.get(node, key)
@@ -117,6 +127,8 @@ def _may_launch(doc: Document, node: Node) -> bool:
         for item in items:
             text = str(item.value) if isinstance(item, ScalarNode) else ""
             if "sglang" in text or text.startswith(("--config", "--model")):
+                return True
+            if shared.scripts and any(shared.script(word) for word in text.split()):
                 return True
     return False
 
@@ -226,7 +238,18 @@ def _command(
     if not fields:
         return []
     alone = entrypoint_launch(fields, around) if command is None else []
-    return alone or script_or_words(fields, around)
+    return alone or script_or_words(fields, around) or _mounted(fields, around, shared)
+
+
+def _mounted(fields: Sequence[Field], around: Around, shared: Manifests) -> list[Launch]:
+    """The launches of a ConfigMap's script that the container's words name (`bash /scripts/run.sh`)."""
+    for each in fields:
+        for word in each.text.split():
+            script = shared.script(word)
+            if script is not None:
+                shared.run.add((script.start, script.end))
+                return launches_in_script(script.value, around)
+    return []
 
 
 def _words(doc: Document, node: Node | None, around: Around) -> list[Field]:

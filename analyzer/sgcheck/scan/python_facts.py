@@ -22,6 +22,8 @@ def facts_of(tree: ast.Module, evaluator: Evaluator) -> Around:
             if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
                 around = _image_or_requirement(argument, evaluator, around)
         for keyword in node.keywords:
+            if keyword.arg in ("image_uri", "image") and isinstance(keyword.value, ast.Constant):
+                around = _image_or_requirement(keyword.value, evaluator, around)
             if keyword.arg == "gpu":
                 around = _gpu(evaluator.value(keyword.value, constants), around)
         if isinstance(node.func, ast.Attribute) and node.func.attr == "env" and node.args:

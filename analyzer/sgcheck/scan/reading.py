@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from dataclasses import dataclass, replace
 
 from sgcheck.scan.context import Around
@@ -76,6 +77,8 @@ def read_launches(
         file.text = mask_actions(file)
     try:
         launches, skipped = _read(kind, file, beside)
+        if not launches and not skipped:
+            skipped = _unheard(kind, file)
         launches = _with_comments(file, launches)
         ignored = suppressions(file)
     except (RecursionError, MemoryError):
@@ -156,6 +159,26 @@ def _read(kind: Kind, file: SourceFile, beside: Beside) -> tuple[list[Launch], l
             from sgcheck.scan import cookbook
 
             return cookbook.read(file)
+
+
+_LISTED = re.compile(
+    r"""-m["']?\s*,\s*["']?(?:sglang\.launch_server|dynamo\.sglang)\b"""
+    r"""|sglang["']\s*,\s*["']serve\b|^\s*-\s+["']?(?:sglang\.launch_server|dynamo\.sglang)["']?\s*$""",
+    re.MULTILINE,
+)
+
+
+def _unheard(kind: Kind, file: SourceFile) -> list[Skipped]:
+    """That a deployment file has SGLang's command as a list in a place where none is looked for."""
+    found = _LISTED.search(file.original) if kind == "yaml" else None
+    while found is not None:
+        line = file.line_of(found.end())
+        text = file.line_text(line)
+        if "#" not in text and not any(word in text for word in ("pkill", "pgrep", "grep")):
+            reason = "SGLang's command stands in a place that is not known to start anything"
+            return [Skipped(file.path, reason, line)]
+        found = _LISTED.search(file.original, found.end())
+    return []
 
 
 def _dotenv(file: SourceFile) -> tuple[list[Launch], list[Skipped]]:

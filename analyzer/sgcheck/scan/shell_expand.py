@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from tree_sitter import Node
 
 from sgcheck.scan.shell_arith import arithmetic
+from sgcheck.scan.shell_arrays import element, is_map, spaced
 from sgcheck.scan.shell_state import State
 from sgcheck.scan.shell_tree import Script
 from sgcheck.scan.text import EMPTY, Mapped, join
@@ -113,7 +114,7 @@ class Expander:
         if inner.type != "expansion" or not source.endswith("[@]}"):
             return None
         value = state.values.get(source[2:-4])
-        if not isinstance(value, tuple):
+        if not isinstance(value, tuple) or is_map(value):
             return None
         if node.type != "string" and any(b in f.text for f in value for b in BLANKS):
             return None
@@ -125,7 +126,10 @@ class Expander:
             return EMPTY
         building = _Building()
         self._word(node, state, building, split=False)
-        return join(building.pieces)
+        if not building.done:
+            return join(building.pieces)
+        last = join(building.pieces)
+        return join(spaced((*building.done, Field(last, *(last.extent() or (0, 0))))))
 
     def here_document(self, body: Node, state: State) -> Mapped:
         """A here-document's text; the shell has replaced what its unquoted delimiter leaves to it."""
@@ -291,7 +295,8 @@ class Expander:
             return
         value = self.lookup(name, state)
         if value is None:
-            reason = f"${name} is not set in the file" if not name.isdigit() else "script argument"
+            shown = self.file.plain(name)
+            reason = f"${shown} is not set in the file" if not name.isdigit() else "script argument"
             self._put(self.hole(node, reason), out, quoted)
         elif isinstance(value, tuple):
             self._put(value[0].value if value else EMPTY, out, quoted)
@@ -305,7 +310,7 @@ class Expander:
         elif name == "@" or not quoted:
             self._put_array(state.args, out, quoted)
         else:
-            out.add(join(_spaced(state.args)))
+            out.add(join(spaced(state.args)))
 
     def lookup(self, name: str, state: State) -> Field | tuple[Field, ...] | None:
         """A variable's value, or None when the file does not set it."""
@@ -335,9 +340,18 @@ class Expander:
         if isinstance(value, tuple) and index is None and len(children) == 1:
             value = value[0] if value else Field(EMPTY, 0, 0)
         if isinstance(value, tuple) and index not in (None, "@", "*"):
-            value = self._element(value, str(index))
+            value = element(value, self._index(first, str(index), state))
+        elif isinstance(value, tuple) and is_map(value):
+            out.add(self.hole(node, "an associative array", spliced=True))
+            return
         if len(children) == 1:
-            self._plain(node, name, value, out, quoted or index == "*")
+            if index == "*" and quoted and isinstance(value, tuple):
+                if "IFS" in state.values:
+                    out.add(self.hole(node, "joined by what IFS holds"))
+                else:
+                    out.add(join(spaced(value)))
+                return
+            self._plain(node, name, value, out, quoted)
             return
         self._operate(_Parameter(node, name, value, children), state, out, quoted)
 
@@ -348,12 +362,10 @@ class Expander:
         name, _, index = source.partition("[")
         return name, index.rstrip("]")
 
-    @staticmethod
-    def _element(value: tuple[Field, ...], index: str) -> Field | None:
-        try:
-            return value[int(index)]
-        except (ValueError, IndexError):
-            return None
+    def _index(self, first: Node, source: str, state: State) -> str:
+        """The text of a subscript's index."""
+        node = first.child_by_field_name("index")
+        return self.text(node, state).text if node is not None and "$" in source else source
 
     def _length(self, node: Node, children: list[Node], state: State) -> Mapped | None:
         if children[0].type != "#" or len(children) < 2:
@@ -472,12 +484,3 @@ def _trim(raw: str, pattern: str, operator: str) -> tuple[int, int]:
         if fnmatch.fnmatchcase(part, pattern):
             return (count, size) if operator[0] == "#" else (0, size - count)
     return 0, size
-
-
-def _spaced(fields: tuple[Field, ...]) -> list[Mapped]:
-    pieces: list[Mapped] = []
-    for each in fields:
-        if pieces:
-            pieces.append(Mapped.standing_for(" ", each.start, each.start))
-        pieces.append(each.value)
-    return pieces

@@ -15,6 +15,7 @@ from sgcheck.scan.command import launches_of
 from sgcheck.scan.context import Around
 from sgcheck.scan.model import Launch
 from sgcheck.scan.server_config import embedded_config
+from sgcheck.scan.shell_arrays import with_key
 from sgcheck.scan.shell_builtins import Builtins
 from sgcheck.scan.shell_expand import Expander
 from sgcheck.scan.shell_state import State, Value, join_branches, limit_paths
@@ -153,6 +154,13 @@ class Runner:
         source = self.script.source(target)
         if target.type == "subscript":
             name = source.partition("[")[0]
+            known = state.values.get(name, ())
+            if value_node is not None and isinstance(known, tuple):
+                item = Field(self.expander.text(value_node, state), *self.script.place(value_node))
+                entries = with_key(known, source[len(name) + 1 : -1], item)
+                if entries is not None:
+                    state.assign(name, entries)
+                    return name
             hole = Hole(self.script.shown(node), "an array set by index", spliced=True)
             place = self.script.place(node)
             state.assign(name, (Field(Mapped.standing_for(self.file.hole(hole), *place), *place),))
@@ -468,7 +476,8 @@ class Runner:
     ) -> None:
         """Look through a loop's body once; afterwards what it assigns is unknown.
 
-        With `keep` (a loop over the script's arguments) a default that is already set stays.
+        With `keep` (a loop over the script's arguments, which has no round) a default that is set stays,
+        and what nothing has set is unset; only an empty default may well be filled.
         """
         assigned = self.builtins.assigned_in(body)
         if name:
@@ -478,10 +487,7 @@ class Runner:
         self.statement(body, [inner])
         if keep:
             assigned = [
-                n
-                for n in assigned
-                if not (isinstance(v := state.values.get(n), Field) and v.value)
-                and not isinstance(v, tuple)
+                n for n in assigned if isinstance(v := state.values.get(n), Field) and not v.value
             ]
         self.builtins.forget(assigned, state, node, reason="set by the script's arguments")
 

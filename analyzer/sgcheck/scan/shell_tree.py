@@ -11,11 +11,19 @@ from tree_sitter import Language, Node, Parser
 from sgcheck.scan.text import Hole, Mapped, SourceFile
 
 _WIDE = re.compile(r"[^\x00-\x7f]")
+_REMARK = re.compile(r"`[ \t]*#[^`\n]*`")
 
 
 @lru_cache(maxsize=1)
 def _bash() -> Parser:
     return Parser(Language(tree_sitter_bash.language()))
+
+
+def _blanked(remark: re.Match[str]) -> str:
+    line = remark.string[remark.string.rfind("\n", 0, remark.start()) + 1 : remark.start()]
+    if line.count("'") % 2 or line.lstrip().startswith("#"):
+        return remark.group()
+    return " " * len(remark.group())
 
 
 class Tree:
@@ -79,7 +87,11 @@ class Script(Tree):
         super().__init__(file, text, _bash())
 
     def prepared(self, raw: str) -> str:
-        """Windows line ends made plain: bash would take the CR into a word, no author means that."""
-        if "\r" not in raw:
-            return raw
-        return raw.replace("\\\r\n", " \\\n").replace("\r\n", " \n")
+        """Windows line ends made plain, and remarks between the words of a command made blank.
+
+        Bash would take the CR into a word, no author means that. A remark is `` `# text` ``: a command
+        substitution of nothing but a comment, whose end the grammar does not see.
+        """
+        if "\r" in raw:
+            raw = raw.replace("\\\r\n", " \\\n").replace("\r\n", " \n")
+        return _REMARK.sub(_blanked, raw) if "`" in raw else raw

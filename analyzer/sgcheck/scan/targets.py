@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from sgcheck.scan.model import Quantity, TargetHint, VersionHint
+from sgcheck.scan.model import Image, Quantity, TargetHint, VersionHint
 from sgcheck.scan.text import Mapped, SourceFile
 
 # Longest first within a family: "gb300" must not be read as "b300", "h200" not as "h20".
@@ -136,6 +136,34 @@ def image_version(image: str) -> str | None:
         return None
     match = _TAG.match(tag)
     return canonical_version(match.group(1)) if match else None
+
+
+# Parts of image tags that say for which machines other than NVIDIA's an image is built.
+_IMAGE_PLATFORMS = (
+    (re.compile(r"mi3[0-9]{2}x|mi250x?|mi210|gfx[0-9a-f]+"), None),
+    (re.compile(r"mi30x"), "gfx942"),
+    (re.compile(r"mi35x"), "gfx950"),
+    (re.compile(r"rocm[0-9.]*"), "rocm"),
+    (re.compile(r"cann[0-9.]*|npu|910b|a3"), "npu"),
+    (re.compile(r"xpu"), "xpu"),
+    (re.compile(r"xeon|cpu"), "cpu"),
+    (re.compile(r"hpu|gaudi[23]?"), "hpu"),
+    (re.compile(r"musa"), "musa"),
+)
+
+
+def image_platform(image: Image) -> TargetHint | None:
+    """The machine other than NVIDIA's that an SGLang image's tag tells (`v0.5.9-rocm700-mi35x`), or None."""
+    name, tag = split_image(image.text or "")
+    if "sglang" not in name.lower():
+        return None
+    parts = re.split(r"[-_+]", tag.lower())
+    for pattern, platform in _IMAGE_PLATFORMS:
+        for part in parts:
+            if pattern.fullmatch(part):
+                value = platform or part
+                return TargetHint("arch", (value,), "image tag", image.text or "", image.span)
+    return None
 
 
 _RELEASE = re.compile(

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from sgcheck.scan.context import Around
 from sgcheck.scan.model import Port, Quantity
 from sgcheck.scan.targets import number
-from sgcheck.scan.text import Mapped, SourceFile
-from sgcheck.scan.words import Field
+from sgcheck.scan.text import Hole, Mapped, SourceFile
+from sgcheck.scan.words import Field, hole_text
 
 _CONTAINER_TOOLS = frozenset({"docker", "podman", "nerdctl"})
 # Options of `docker run` without a value; every other one takes the next word.
@@ -44,6 +44,8 @@ _SWITCHES = frozenset(
         "--tls-verify",
     ]
 )
+# Options whose value looks like an assignment and sets no variable of the command (`ssh -o`, `uv --with`).
+_TAKE_SETTINGS = frozenset({"-o", "-c", "--with", "--set", "--label", "-l"})
 _SHORT = frozenset({"-e", "-p", "-v", "-w", "-u", "-m", "-l", "-h"})
 
 
@@ -60,7 +62,7 @@ def around_wrapped(around: Around, fields: Sequence[Field]) -> Around:
                 continue
         elif base in ("srun", "sbatch", "salloc"):
             around = _slurm(around, fields[i + 1 :])
-        else:
+        elif i == 0 or fields[i - 1].text not in _TAKE_SETTINGS:
             around = _assignment(around, fields[i], "command")
         i += 1
     return around
@@ -69,7 +71,9 @@ def around_wrapped(around: Around, fields: Sequence[Field]) -> Around:
 def _assignment(around: Around, field: Field, origin: str) -> Around:
     text = field.text
     name, equals, _ = text.partition("=")
-    if not equals or not name.isidentifier() or not name.isascii():
+    if not equals or text[len(name) + 1 :].startswith("=") or not name.isascii():
+        return around
+    if not name.isidentifier():
         return around
     value = field.value[len(name) + 1 :]
     place = value.extent() or (field.end, field.end)
@@ -90,7 +94,12 @@ def visible_devices(around: Around, name: str, value: Mapped) -> Around:
 
 
 def _docker(around: Around, fields: Sequence[Field], i: int) -> tuple[Around, int]:
-    """Reads options from word `i` on; gives the index after the image."""
+    """Reads options from word `i` on; gives the index after the image.
+
+    What the script exports does not reach the container, unless an option hands it on.
+    """
+    outside = ("export", "command")
+    around = around.but(env={n: v for n, v in around.env.items() if v.origin not in outside})
     while i < len(fields):
         text = fields[i].text
         if not text.startswith("-") or text == "-":
@@ -122,7 +131,11 @@ def _docker_option(around: Around, name: str, value: Mapped) -> Around:
     if name in ("-e", "--env"):
         if "=" in value.text:
             return _assignment(around, Field(value, *place), "docker -e")
-        return around
+        if not value.text.isidentifier():
+            return around
+        hole = Hole(value.text, "taken from the caller's environment")
+        handed = around.values.get(value.text) or Field(hole_text(file, hole, *place), *place)
+        return around.with_env({value.text: handed}, "docker -e")
     if name in ("-p", "--publish"):
         return around.but(ports=(*around.ports, *published_port(file, value)))
     if name == "--gpus":

@@ -67,6 +67,7 @@ def read_text(
                 line = file.line_of(doc.place(key)[0])
                 reason = "a variant that changes the recipe's base: only the base is checked"
                 skipped.append(Skipped(file.path, reason, line))
+        found = [each for each in found if not _is_run_elsewhere(each, shared)]
         found += _unused_configs(documents, around, shared)
     except TooLarge:
         reason = "the YAML grows too large when its aliases are followed"
@@ -74,6 +75,12 @@ def read_text(
     except RecursionError:
         skipped.append(Skipped(file.path, "the YAML is nested too deeply"))
     return _unite_roles(distinct(found)), skipped
+
+
+def _is_run_elsewhere(launch: Launch, shared: kubernetes.Manifests) -> bool:
+    """Whether a ConfigMap's script was read as that of the container that runs it."""
+    at = launch.span.start
+    return launch.format == "script" and any(start <= at < end for start, end in shared.run)
 
 
 def _document(

@@ -1,0 +1,46 @@
+"""Associative arrays of a script: arrays whose words are `[key]=value`."""
+
+from __future__ import annotations
+
+from sgcheck.scan.text import Mapped, join
+from sgcheck.scan.words import Field
+
+_QUOTES = "\"'"
+
+
+def is_map(value: tuple[Field, ...]) -> bool:
+    """Whether an array is associative."""
+    return bool(value) and all(f.text.startswith("[") and "]=" in f.text for f in value)
+
+
+def element(value: tuple[Field, ...], index: str) -> Field | None:
+    """The element at an index or a key, None where there is none."""
+    if is_map(value):
+        key = f"[{index.strip(_QUOTES)}]="
+        found = [f for f in value if f.text.startswith(key)]
+        return found[-1].after(len(key)) if found else None
+    try:
+        return value[int(index)]
+    except (ValueError, IndexError):
+        return None
+
+
+def with_key(old: tuple[Field, ...], index: str, item: Field) -> tuple[Field, ...] | None:
+    """An associative array after `NAME[index]=item`; None where the key is not a plain word."""
+    bare = index.strip(_QUOTES)
+    if not bare.isidentifier() or (old and not is_map(old)):
+        return None
+    key = f"[{bare}]="
+    marked = Mapped.standing_for(key, item.start, item.start)
+    new = Field(join((marked, item.value)), item.start, item.end)
+    return (*(f for f in old if not f.text.startswith(key)), new)
+
+
+def spaced(fields: tuple[Field, ...]) -> list[Mapped]:
+    """The texts of some words with a blank between them, as `"${NAME[*]}"` joins them."""
+    pieces: list[Mapped] = []
+    for each in fields:
+        if pieces:
+            pieces.append(Mapped.standing_for(" ", each.start, each.start))
+        pieces.append(each.value)
+    return pieces
