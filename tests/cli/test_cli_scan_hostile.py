@@ -17,10 +17,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from test_cli_scan import FakeReleases, scan  # type: ignore[import-not-found]
+from work_counted import at_most
 
 from sgcheck.commands.scan import FORMATS
 from sgcheck.findings import parallel
-from work_counted import at_most
 
 BUDGET = settings(
     max_examples=40,

@@ -9,11 +9,11 @@ from typing import get_args
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from work_counted import at_most
 
 from sgcheck.errors import UsageError
 from sgcheck.scan import Reading, find_launches, read_launches
 from sgcheck.scan.kinds import Kind
-from work_counted import at_most
 
 DEPLOY = Path(__file__).parents[2] / "fixtures" / "deploy"
 KINDS: tuple[Kind, ...] = get_args(Kind)
