@@ -69,7 +69,7 @@ def running(
     interpreter: Interpreter,
     operations: Operations | None = None,
     *,
-    seconds: float = 20.0,
+    seconds: float | None = 20.0,
     steps: int = 5_000_000,
 ) -> Iterator[None]:
     """Inside, code of the tree may run."""

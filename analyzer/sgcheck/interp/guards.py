@@ -7,6 +7,7 @@ must be fast where nothing is unknown: the first test of each is the common case
 from __future__ import annotations
 
 import operator
+from types import FunctionType
 from typing import Any
 
 from sgcheck.interp.access import Lazy
@@ -42,9 +43,13 @@ from sgcheck.interp.guards_items import (
 from sgcheck.interp.guards_objects import (
     attribute,
     call,
+    callee,
     del_attribute,
     maybe_attribute,
     method,
+    method_0,
+    method_1,
+    method_2,
     native_call,
     nonlocal_store,
     receiver,
@@ -57,6 +62,8 @@ from sgcheck.interp.guards_operators import (
     contains,
     formatted,
     in_place,
+    is_none,
+    is_some,
     modulo,
     mul,
     not_contains,
@@ -80,6 +87,7 @@ __all__ = [
     "branch",
     "builtin_pattern",
     "call",
+    "callee",
     "class_pattern",
     "comprehension",
     "condition",
@@ -95,6 +103,8 @@ __all__ = [
     "formatted",
     "fresh",
     "in_place",
+    "is_none",
+    "is_some",
     "item",
     "iterated",
     "keyed_display",
@@ -102,6 +112,9 @@ __all__ = [
     "match_subject",
     "maybe_attribute",
     "method",
+    "method_0",
+    "method_1",
+    "method_2",
     "modulo",
     "mul",
     "native_call",
@@ -155,12 +168,19 @@ GUARDS: dict[str, Any] = {
     "dk": keyed_display,
     "set": set_display,
     "c": call,
+    "FT": FunctionType,
+    "W": callee,
     "m": method,
+    "m0": method_0,
+    "m1": method_1,
+    "m2": method_2,
     "h": receiver,
     "in": contains,
     "nin": not_contains,
     "is": same,
     "isn": not_same,
+    "none": is_none,
+    "some": is_some,
     "add": add,
     "mul": mul,
     "pow": power,

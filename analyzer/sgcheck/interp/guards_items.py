@@ -19,11 +19,14 @@ R = RUNTIME
 
 def item(obj: Any, key: Any) -> Any:
     """`obj[key]`."""
+    kind = type(obj)
+    if kind is dict and type(key) is str:
+        value = obj[key]
+        return ASK[-1].present(obj, key, value) if type(value) is Choice else value
     if issubclass(type(key), Unknown):
         if isinstance(obj, type):
             return obj[key]  # type: ignore[index]
         return ASK[-1].item(obj, key)
-    kind = type(obj)
     if kind is dict:
         if type(key) is tuple and holds_unknown(key):
             return ASK[-1].item(obj, key)
@@ -54,6 +57,11 @@ def set_item(value: Any, obj: Any, key: Any) -> None:
             R.journal.item(obj, key)
         else:
             R.journal.container(obj)
+    if type(key) is slice:
+        # A list may grow while a loop goes through it.
+        R.steps_left -= 1
+        if R.steps_left < 0:
+            R.tick_slow()
     if R.on_display is not None and type(obj) is dict and type(key) is str:
         R.on_display({key: value}, sys._getframe(1))
     obj[key] = value

@@ -39,6 +39,8 @@ _MAKING = frozenset(
     {"copy", "split", "rsplit", "splitlines", "union", "intersection", "difference"}
 )
 _VARKEYWORDS = 0x08
+_GUARDED_KINDS = frozenset({*natives.METHODS, type})
+"""Kinds of objects whose methods are not all called as they are."""
 
 
 # -- attributes --------------------------------------------------------------------
@@ -290,6 +292,57 @@ def method(obj: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
             return R.region(func, args, kwargs)
         return func(*args, **kwargs)
     return call(func, *args, **kwargs)
+
+
+def callee(func: Any) -> Any:
+    """What a call calls that does not count itself: a function as it is, anything else guarded."""
+    if type(func) is access.Lazy:
+        func = func.value()
+    if type(func) is FunctionType:
+        return func
+    return partial(call, func)
+
+
+def method_0(obj: Any, name: str, /) -> Any:
+    """`obj.name()` for a name that is neither guarded nor special, where no paths are explored."""
+    kind = type(obj)
+    if kind in _GUARDED_KINDS or issubclass(kind, Unknown):
+        return method(obj, name)
+    func = getattr(obj, name)
+    if type(func) is MethodType or type(func) is FunctionType:
+        R.steps_left -= 1
+        if R.steps_left < 0:
+            R.tick_slow()
+        return func()
+    return call(func)
+
+
+def method_1(obj: Any, name: str, one: Any, /) -> Any:
+    """`obj.name(one)`, as `method_0`."""
+    kind = type(obj)
+    if kind in _GUARDED_KINDS or issubclass(kind, Unknown):
+        return method(obj, name, one)
+    func = getattr(obj, name)
+    if type(func) is MethodType or type(func) is FunctionType:
+        R.steps_left -= 1
+        if R.steps_left < 0:
+            R.tick_slow()
+        return func(one)
+    return call(func, one)
+
+
+def method_2(obj: Any, name: str, one: Any, two: Any, /) -> Any:
+    """`obj.name(one, two)`, as `method_0`."""
+    kind = type(obj)
+    if kind in _GUARDED_KINDS or issubclass(kind, Unknown):
+        return method(obj, name, one, two)
+    func = getattr(obj, name)
+    if type(func) is MethodType or type(func) is FunctionType:
+        R.steps_left -= 1
+        if R.steps_left < 0:
+            R.tick_slow()
+        return func(one, two)
+    return call(func, one, two)
 
 
 def receiver(obj: Any, name: str) -> Any:

@@ -26,6 +26,8 @@ MAX_BITS = 1 << 20
 def contains(left: Any, right: Any) -> Any:
     """`left in right`."""
     kind, element = type(right), type(left)
+    if element is str and kind is dict and R.region is None:
+        return left in right
     if issubclass(element, Unknown) or issubclass(kind, Unknown):
         return ASK[-1].binary("in", left, right)
     if element is tuple and holds_unknown(left):
@@ -66,6 +68,20 @@ def not_same(left: Any, right: Any) -> Any:
             return ASK[-1].unary("not", found)
         return not found
     return left is not right
+
+
+def is_none(value: Any) -> Any:
+    """`value is None`."""
+    if value is None:
+        return True
+    return same(value, None) if issubclass(type(value), Unknown) else False
+
+
+def is_some(value: Any) -> Any:
+    """`value is not None`."""
+    if value is None:
+        return False
+    return not_same(value, None) if issubclass(type(value), Unknown) else True
 
 
 def add(left: Any, right: Any) -> Any:
@@ -134,6 +150,9 @@ def in_place(name: str, plain: Callable[[Any, Any], Any]) -> Callable[[Any, Any]
 
     def run(left: Any, right: Any) -> Any:
         if isinstance(left, CONTAINERS):
+            R.steps_left -= 1
+            if R.steps_left < 0:
+                R.tick_slow()
             if R.journal is not None:
                 R.journal.container(left)
             if isinstance(right, Unknown):

@@ -195,6 +195,9 @@ def _mutator(kind: type, name: str) -> Callable[..., Any]:
     native = getattr(kind, name)
 
     def run(obj: Any, /, *args: Any, **kwargs: Any) -> Any:
+        R.steps_left -= 1
+        if R.steps_left < 0:
+            R.tick_slow()
         if R.journal is not None:
             R.journal.container(obj)
         return native(obj, *args, **kwargs)
@@ -206,6 +209,9 @@ def _extend(kind: type, name: str) -> Callable[..., Any]:
     native = getattr(kind, name)
 
     def run(obj: Any, /, *args: Any, **kwargs: Any) -> Any:
+        R.steps_left -= 1
+        if R.steps_left < 0:
+            R.tick_slow()
         args = tuple(ASK[-1].concrete(a) if issubclass(type(a), Unknown) else a for a in args)
         if R.journal is not None:
             R.journal.container(obj)
@@ -282,6 +288,9 @@ def _dict_pop(obj: dict[Any, Any], /, *args: Any) -> Any:
 
 
 def _append(obj: list[Any], value: Any, /) -> None:
+    R.steps_left -= 1
+    if R.steps_left < 0:
+        R.tick_slow()
     if R.journal is not None:
         R.journal.container(obj)
     obj.append(value)

@@ -204,7 +204,7 @@ class _Rewriter:
 
     def _loop(self, node: ast.For) -> Block:
         """A loop: once it is left, its further turns do nothing where that holds."""
-        leaves = _own(node.body, ast.Return) or _breaks(node.body)
+        may_leave = _own(node.body, ast.Return) or _breaks(node.body)
         outer = self.stop, self.skip
         self.stop, self.skip = self.fresh(), self.fresh()
         stop, skip = self.stop, self.skip
@@ -213,8 +213,9 @@ class _Rewriter:
         if skip in self.asked:
             body = [_assign(skip, False, node), *body]
         before: list[ast.stmt] = []
-        if leaves:
-            left = flags - {skip}
+        # Nothing is left where all exits stand behind something that never ends.
+        left = flags - {skip}
+        if may_leave and left:
             source, turn = self.fresh(), self.fresh()
             self.asked |= left
             names: list[ast.expr] = [_load(name, node) for name in sorted(left)]

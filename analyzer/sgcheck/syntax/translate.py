@@ -10,6 +10,7 @@ used does not cost its module.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from sgcheck.syntax import scopes
 from sgcheck.syntax.translate_base import Scope, TranslationRefused
@@ -17,7 +18,7 @@ from sgcheck.syntax.translate_statements import Statements
 
 __all__ = ["VERSION", "TranslationRefused", "Translator", "translate"]
 
-VERSION = 12
+VERSION = 13
 """Raised whenever translated code changes: part of the cache key."""
 
 
@@ -39,6 +40,8 @@ class Translator(Statements):
         self.scopes.append(Scope("module", frozenset()))
         if not self.eager:
             self._find_lazy(tree.body)
+        if not self.branching:
+            self.functions = frozenset(self._likely_functions(tree))
         tree.body = self._body(tree.body)
         self.scopes.pop()
         return tree
@@ -85,6 +88,17 @@ class Translator(Statements):
             else:
                 binder.visit(statement)
         self.lazy = from_imports - other - binder.bound
+
+    def _likely_functions(self, tree: ast.Module) -> Iterator[str]:
+        """Names of the module's functions, and of those that it imports from the tree."""
+        root = self.name.split(".")[0]
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef):
+                yield node.name
+            elif isinstance(node, ast.ImportFrom):
+                if self._absolute(node).split(".")[0] == root:
+                    names = (alias.asname or alias.name for alias in node.names)
+                    yield from (name for name in names if name.lstrip("_")[:1].islower())
 
     def _may_be_lazy(self, node: ast.ImportFrom) -> bool:
         if any(a.name == "*" for a in node.names):

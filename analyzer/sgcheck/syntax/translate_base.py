@@ -27,6 +27,8 @@ class Scope:
     nonlocals: frozenset[str] = frozenset()
     class_name: str | None = None
     joined: set[str] = field(default_factory=set)
+    calls: bool = False
+    """Whether functions are called here without a guard that counts."""
 
 
 class Base(ast.NodeTransformer):
@@ -43,6 +45,8 @@ class Base(ast.NodeTransformer):
         """Whether no identifier of the source can be reserved (set by who has the text)."""
         self.scopes: list[Scope] = []
         self.lazy: set[str] = set()
+        self.functions: frozenset[str] = frozenset()
+        """Names that most likely stand for functions of the tree."""
         self.quoted_annotations = False
         self._in_try = 0
         self._temporary = 0

@@ -26,6 +26,10 @@ _FRAME_CALLS = frozenset({"super", "locals", "globals", "vars", "dir"})
 _QUIET = (ast.Name, ast.Constant, ast.Lambda)
 """Arguments whose evaluation neither fails nor does anything."""
 _ANY_ALL = frozenset({"any", "all"})
+_PYTHON_BUILTINS = frozenset({"getattr", "hasattr", "isinstance", "issubclass", "len", "setattr"})
+"""Builtins that are functions written in Python here (`interp/builtins.py`)."""
+_METHOD_GUARDS = ("m0", "m1", "m2")
+_SPECIAL_NAMES = GUARDED_ATTRIBUTES | FORBIDDEN_ATTRIBUTES
 
 
 class Expressions(Base):
@@ -91,7 +95,8 @@ class Expressions(Base):
             if func.id in _FRAME_CALLS and not node.args and self._is_module_name(func.id):
                 return node
             if (
-                func.id in _ANY_ALL
+                self.branching
+                and func.id in _ANY_ALL
                 and len(node.args) == 1
                 and isinstance(node.args[0], ast.GeneratorExp)
                 and self._is_module_name(func.id)
@@ -105,7 +110,7 @@ class Expressions(Base):
                 # Python looks the method up before it works out the arguments.
                 value = self._guard("h", func, value, self._text(self._mangle(func.attr), func))
             call = ast.Call(
-                self._load("m", node),
+                self._load(self._method_guard(func.attr, node), node),
                 [value, self._text(self._mangle(func.attr), func), *node.args],
                 node.keywords,
             )
@@ -115,9 +120,51 @@ class Expressions(Base):
                 call.lineno = func.end_lineno
                 call.col_offset = max((func.end_col_offset or 0) - len(func.attr), 0)
             return call
+        if isinstance(func, ast.Name) and self._is_plain(node) and self._calls_python(func.id):
+            return self._plain_call(func, node)
         return self._at(
             ast.Call(self._load("c", node), [self.visit(func), *node.args], node.keywords), node
         )
+
+    @staticmethod
+    def _is_plain(node: ast.Call) -> bool:
+        """Whether a call has positional arguments only, each written out."""
+        return not node.keywords and not any(isinstance(a, ast.Starred) for a in node.args)
+
+    def _method_guard(self, name: str, node: ast.Call) -> str:
+        if (
+            self.branching
+            or len(node.args) >= len(_METHOD_GUARDS)
+            or not self._is_plain(node)
+            or name in _SPECIAL_NAMES
+            or name.startswith("__")
+        ):
+            return "m"
+        return _METHOD_GUARDS[len(node.args)]
+
+    def _calls_python(self, name: str) -> bool:
+        """Whether a name most likely stands for a function that is written in Python."""
+        if self.branching or not self._function_depth():
+            return False
+        return name in self.functions or name in _PYTHON_BUILTINS
+
+    def _plain_call(self, func: ast.Name, node: ast.Call) -> ast.expr:
+        """`(f if f is a function else guarded(f))(arguments)`: Python calls Python at once.
+
+        The function in which the call stands counts it as a step.
+        """
+        for scope in reversed(self.scopes):
+            if scope.kind == "function":
+                scope.calls = True
+                break
+
+        def load() -> ast.expr:
+            return self._at(ast.Name(func.id, ast.Load()), func)
+
+        kind = self._at(ast.Attribute(load(), "__class__", ast.Load()), func)
+        test = self._at(ast.Compare(kind, [ast.Is()], [self._load("FT", func)]), func)
+        callee = self._at(ast.IfExp(test, load(), self._guard("W", func, load())), func)
+        return self._at(ast.Call(callee, node.args, []), node)
 
     # -- operators -----------------------------------------------------------------
 
@@ -134,6 +181,11 @@ class Expressions(Base):
             node.left, node.comparators = left, comparators
             return node
         if len(node.ops) == 1:
+            if isinstance(comparators[0], ast.Constant) and comparators[0].value is None:
+                if isinstance(node.ops[0], ast.Is):
+                    return self._guard("none", node, left)
+                if isinstance(node.ops[0], ast.IsNot):
+                    return self._guard("some", node, left)
             return self._guard(_COMPARE_GUARDS[type(node.ops[0])], node, left, comparators[0])
         parts: list[ast.expr] = []
         for index, op in enumerate(node.ops):
@@ -182,7 +234,7 @@ class Expressions(Base):
 
     def _test(self, node: ast.expr) -> ast.expr:
         """A condition. One that is made of several parts is decided as a whole (see `guards.q`)."""
-        compound = isinstance(node, ast.BoolOp) and self._may_be_delayed(node)
+        compound = self.branching and isinstance(node, ast.BoolOp) and self._may_be_delayed(node)
         test = self._tested(node)
         if compound and self._function_depth():
             return self._guard("q", node, self._thunk(test))
@@ -197,7 +249,9 @@ class Expressions(Base):
             if self.branching and self._function_depth():
                 return self._guard("not", node, node.operand)
             return node
-        plain = isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
+        plain = self.branching and isinstance(
+            node, ast.Name | ast.Attribute | ast.Call | ast.Subscript
+        )
         test: ast.expr = self.visit(node)
         return self._guard("b", node, test) if plain and self._function_depth() else test
 
@@ -214,9 +268,13 @@ class Expressions(Base):
 
     def visit_List(self, node: ast.List) -> ast.expr:
         node.elts = [self.visit(e) for e in node.elts]
-        if isinstance(node.ctx, ast.Load) and self._function_depth():
-            return self._guard("n", node, node)
+        if isinstance(node.ctx, ast.Load):
+            return self._made(node)
         return node
+
+    def _made(self, node: ast.expr) -> ast.expr:
+        """A container that is made here."""
+        return self._guard("n", node, node) if self.branching and self._function_depth() else node
 
     def visit_Dict(self, node: ast.Dict) -> ast.expr:
         named = any(
@@ -233,8 +291,8 @@ class Expressions(Base):
             values = self._at(ast.Tuple(node.values, ast.Load()), node)
             return self._guard("dk", node, keys, values)
         if named and self._function_depth():
-            return self._guard("n", node, self._guard("d", node, node))
-        return self._guard("n", node, node) if self._function_depth() else node
+            return self._made(self._guard("d", node, node))
+        return self._made(node)
 
     def visit_Set(self, node: ast.Set) -> ast.expr:
         elements = [self.visit(e) for e in node.elts]
@@ -260,7 +318,7 @@ class Expressions(Base):
             if self.branching and self._may_be_delayed(node):
                 kind = {ast.ListComp: "list", ast.SetComp: "set", ast.DictComp: "dict"}[type(node)]
                 return self._guard("comp", node, self._thunk(node), self._text(kind, node))
-            return self._guard("n", node, node)
+            return self._made(node)
         return node
 
     def _iterated(self, node: ast.expr, name: str = "it") -> ast.expr:

@@ -232,11 +232,12 @@ class Statements(Patterns):
         return node
 
     def visit_For(self, node: ast.For) -> ast.stmt:
-        tick = self._tick(node)
-        node.iter = self._iterated(node.iter)
+        # Where no paths are explored the turns are counted when the loop begins, or by its source.
+        tick = [self._tick(node)] if self.branching else []
+        node.iter = self._iterated(node.iter, "it" if self.branching else "each")
         target, after = self._plain_target(node.target, node)
         node.target = target
-        node.body = [tick, *after, *self._body(node.body)]
+        node.body = [*tick, *after, *self._body(node.body)]
         node.orelse = self._body(node.orelse)
         return node
 
@@ -335,7 +336,11 @@ class Statements(Patterns):
         outer_try, self._in_try = self._in_try, 0
         body = self._body(node.body)
         self._in_try = outer_try
-        shared = sorted(self.scopes.pop().joined)
+        scope = self.scopes.pop()
+        shared = sorted(scope.joined)
+        if scope.calls:
+            at = 1 if len(body) > 1 and _is_docstring(body[0]) else 0
+            body.insert(at, self._tick(body[at]))
         setters = [self._setter(name, node) for name in sorted(nonlocal_names)]
         if setters:
             at = 1 if body and _is_docstring(body[0]) else 0
