@@ -111,7 +111,7 @@ def attempt(): return 1
 """
     machine = machine_of(tree_of(source))
     interpreter = machine.interpreter
-    with running(interpreter, seconds=None, steps=10**9):  # type: ignore[arg-type]
+    with running(interpreter, seconds=None, steps=10**9):
         start = interpreter.module("sglang.srt.server_args")
         found: dict[int, Any] = {}
         queue: deque[tuple[str, Any, int]] = deque([("module", start, 0)])

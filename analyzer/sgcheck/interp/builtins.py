@@ -138,6 +138,11 @@ def _isinstance(obj: Any, cls: Any) -> Any:
                 Reason(f"not-modelled({name})"), f"isinstance({ASK[-1].show(obj)}, {name})"
             )
     else:
+        for part in cls:
+            if issubclass(type(part), Unknown):
+                break
+        else:
+            return isinstance(obj, cls)
         known = tuple(c for c in cls if not issubclass(type(c), Unknown))
         if len(known) != len(cls):
             if isinstance(obj, known):

@@ -61,9 +61,9 @@ def _lifted(kind: type) -> Callable[..., Any]:
             if issubclass(type(value), Unknown):
                 return ASK[-1].apply(kind, (*args,), kwargs)
         if hashing and args and type(args[0]) in (list, tuple):
-            for value in args[0]:
-                if issubclass(type(value), Unknown):
-                    return ASK[-1].apply(kind, args, kwargs)
+            kinds = set(map(type, args[0]))
+            if any(issubclass(one, Unknown) for one in kinds):
+                return ASK[-1].apply(kind, args, kwargs)
         if collecting and len(args) == 1:
             args = (limited(args[0]),)
         try:

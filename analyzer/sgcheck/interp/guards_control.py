@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -37,6 +38,7 @@ _SIZED = frozenset(
         type({}.items()),
     }
 )
+_REVERSED: type = type(reversed([]))
 
 
 def each(value: Any) -> Any:
@@ -46,6 +48,12 @@ def each(value: Any) -> Any:
         if kind is dict and R.region is not None:
             ASK[-1].settle(value)
         length = len(value)
+        R.steps_left -= length
+        if R.steps_left < 0:
+            R.tick_slow(-R.steps_left)
+        return value if length < LONG else counted(value)
+    if kind is _REVERSED:
+        length = operator.length_hint(value)
         R.steps_left -= length
         if R.steps_left < 0:
             R.tick_slow(-R.steps_left)

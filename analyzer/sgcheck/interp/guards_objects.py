@@ -39,6 +39,7 @@ _MAKING = frozenset(
     {"copy", "split", "rsplit", "splitlines", "union", "intersection", "difference"}
 )
 _VARKEYWORDS = 0x08
+_NAMES = GUARDED_ATTRIBUTES | FORBIDDEN_ATTRIBUTES
 _GUARDED_KINDS = frozenset({*natives.METHODS, type})
 """Kinds of objects whose methods are not all called as they are."""
 
@@ -48,6 +49,11 @@ _GUARDED_KINDS = frozenset({*natives.METHODS, type})
 
 def attribute(obj: Any, name: str) -> Any:
     """`obj.name` for guarded names, and for names known only at run time."""
+    if type(name) is str and name not in _NAMES and not name.startswith("__"):
+        value = getattr(obj, name)
+        if type(value) is Choice:
+            return ASK[-1].present_attribute(obj, name, value)
+        return value
     if type(name) is not str:
         if isinstance(name, Unknown):
             raise Escape(name.reason)
@@ -343,6 +349,28 @@ def method_2(obj: Any, name: str, one: Any, two: Any, /) -> Any:
             R.tick_slow()
         return func(one, two)
     return call(func, one, two)
+
+
+def own_attribute(kind: Any, obj: Any, name: str, /) -> Any:
+    """`object.__getattribute__(obj, "name")` for a name that is neither guarded nor special."""
+    if kind is not object or issubclass(type(obj), (Unknown, super)):
+        return method(kind, "__getattribute__", obj, name)
+    return object.__getattribute__(obj, name)
+
+
+def set_own_attribute(kind: Any, obj: Any, name: Any, value: Any, /) -> None:
+    """`object.__setattr__(obj, name, value)`, where no paths are explored."""
+    if kind is not object or type(name) is not str or issubclass(type(obj), (Unknown, super, type)):
+        method(kind, "__setattr__", obj, name, value)
+        return
+    access.check_write(obj, name)
+    if R.journal is not None:
+        R.journal.attr(obj, name)
+    if R.on_write is not None and type(obj) is R.record_class:
+        frame = sys._getframe(1)
+        if frame.f_code.co_name != "__setattr__":
+            R.on_write(obj, name, value, frame)
+    object.__setattr__(obj, name, value)
 
 
 def receiver(obj: Any, name: str) -> Any:

@@ -105,9 +105,9 @@ class Answers:
         self.conditions_of = predictor.conditions
         self.space = space
         self.defaults = machine.fields or {}
+        self.machine = machine
         self.record = machine.record
         self.code = machine.interpreter.code
-        self._places: dict[str, Place] | None = None
         self.trace = trace
         self.explored = explored
         self.usual = predictor.untouched
@@ -390,14 +390,13 @@ class Answers:
     @property
     def places(self) -> dict[str, Place]:
         """Where each field is declared."""
-        if self._places is None:
-            known = self.record is not None and self.trace is not None
-            self._places = (
-                field_places(self.record, self.defaults, self.code, self.conditions_of)
-                if known and self.record is not None
-                else {}
+        if self.record is None or self.trace is None:
+            return {}
+        if self.machine.places is None:
+            self.machine.places = field_places(
+                self.record, self.defaults, self.code, self.conditions_of
             )
-        return self._places
+        return self.machine.places
 
     def shown(self, value: Any, given: Condition) -> JsonValue:
         """The value of one step: a list of its cases where it has several."""

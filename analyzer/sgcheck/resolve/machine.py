@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import typing
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,6 +10,7 @@ from sgcheck.interp.access import module_names
 from sgcheck.interp.interpreter import Interpreter
 from sgcheck.interp.loader import TreeModule
 from sgcheck.resolve.parser_memo import ParserMemo
+from sgcheck.resolve.places import Place
 from sgcheck.resolve.resolution import Reason
 from sgcheck.syntax.cache import CodeCache
 from sgcheck.values.signals import Escape
@@ -31,7 +31,8 @@ BASE_ENVIRONMENT: dict[str, str] = {
 class Machine:
     """One target with one set of packages. What module bodies read of the environment is fixed.
 
-    `stand_in` is the transformers release whose facts stand for a pinned one that is not recorded.
+    `stand_in` is the transformers release whose facts stand for a pinned one that is not recorded;
+    `one_of_many` says that there have been other machines, so that it will serve many launches.
     """
 
     def __init__(
@@ -42,11 +43,15 @@ class Machine:
         env: Mapping[str, str | None],
         pins: Mapping[str, str],
         stand_in: str | None = None,
+        *,
+        one_of_many: bool = False,
     ) -> None:
         self.env = launch_environment(env)
         self.fields: dict[str, Any] | None = None
         """Fields of the record class with their defaults, once its module has run."""
         self.record: type | None = None
+        self.places: dict[str, Place] | None = None
+        """Where the fields are declared, once somebody has asked."""
         self.world = World(
             target,
             packages,
@@ -60,7 +65,7 @@ class Machine:
         self._stand_in = stand_in
         self.interpreter = Interpreter(code, self.world)
         self.interpreter.loader.environ = self.world.environ
-        self.parser = ParserMemo(self.world, self.interpreter.loader.modules)
+        self.parser = ParserMemo(self.world, self.interpreter.loader.modules, at_once=one_of_many)
 
     def fits(self, env: Mapping[str, str | None], unknown_env: Sequence[str] = ()) -> bool:
         """Whether module bodies would have read the same under another launch's environment."""
@@ -76,9 +81,9 @@ class Machine:
         return launch_environment(launch.env)
 
     def close(self) -> None:
-        """Give the memory back; the machine answers no launch any more.
+        """Let the garbage collector have the memory; the machine answers no launch any more.
 
-        The garbage collector alone would not: factories of msgspec's fields refer to functions
+        It would not find it otherwise: factories of msgspec's fields refer to functions
         without telling it, and the standard library remembers `Optional[X]` by the class in it.
         """
         for module in self.interpreter.loader.modules.values():
@@ -86,7 +91,6 @@ class Machine:
                 module_names(module).clear()
         for forget in getattr(typing, "_cleanups", ()):
             forget()
-        gc.collect()
 
     def _transformers(self, world: World) -> Mapping[str, Any]:
         from sgcheck.world import transformers, unknown_transformers

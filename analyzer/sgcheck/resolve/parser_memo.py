@@ -1,8 +1,9 @@
 """The tree's argument parser, built once for all launches of a machine.
 
 `ServerArgs.add_cli_args` adds hundreds of options to an empty parser, the same for every launch: it
-is half of what a resolution runs. The second launch of a machine is watched while it builds its
-parser; where nothing of that launch was looked at, later launches get copies of the result.
+is half of what a resolution runs. One launch of a machine is watched while it builds its parser (the
+second, as a machine may serve only one; the first where there have been machines before it); where
+nothing of that launch was looked at, later launches get copies of the result.
 
 What counts as a look at the launch: a file, a variable of the environment (later launches must have
 the same), `sys.argv`, anything that the launch itself has changed before the call.
@@ -45,7 +46,8 @@ class _Built:
 class ParserMemo:
     """Wraps `add_cli_args` of one machine's record class."""
 
-    def __init__(self, world: World, modules: dict[str, Any]) -> None:
+    def __init__(self, world: World, modules: dict[str, Any], *, at_once: bool = False) -> None:
+        self._at_once = at_once
         self._world = world
         self._modules = modules
         self._journal: Journal | None = None
@@ -88,7 +90,8 @@ class ParserMemo:
         if built is None:
             self._calls += 1
             # A profiler of somebody else is left alone.
-            if self._calls < 2 or sys.getprofile() is not None:
+            first = self._calls == 1 and not self._at_once
+            if first or sys.getprofile() is not None:
                 return guards.call(original, parser)
             return self._watch(original, parser)
         if not self._serves(built, parser):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import sys
 from collections.abc import Callable, Mapping
@@ -48,6 +49,8 @@ STAND_IN_MODEL = "/models/model"
 Report = Callable[..., Any]
 
 KEPT_MACHINES = 6
+COLLECTED_MACHINES = 4
+"""Machines that are closed before the garbage collector looks for their memory: that takes long."""
 SECONDS = 60.0
 STEPS = 100_000_000
 
@@ -84,6 +87,7 @@ class Predictor:
         self.info = TreeInfo(tree.version, tree.origin, tree.digest, tree.ref)
         self._profile = _profile(tree, packages or {})
         self._machines: list[tuple[Any, Machine]] = []
+        self._closed = 0
         self.untouched: dict[str, tuple[Any, bool, FieldAnswer]] = {}
         """Answers for fields at their default, by name, with that default and whether they say why."""
         how: dict[str, Any] = {"packages": packages, "cache": cache, "eager": eager}
@@ -120,6 +124,8 @@ class Predictor:
         reasons = [result.outcome.reason, *(case.reason for case in result.outcome.cases)]
         if any(reason is not None and reason.code.startswith("limit(") for reason in reasons):
             # Whatever was interrupted may have left its interpreter half changed.
+            for _, machine in self._machines:
+                machine.close()
             self._machines.clear()
         self._settle()
         return result
@@ -389,12 +395,16 @@ class Predictor:
             launch.env,
             pins,
             stand_in=self.stand_in,
+            one_of_many=bool(self._machines) and not alone,
         )
         if alone:
             return machine
         self._machines.append((key, machine))
         if len(self._machines) > KEPT_MACHINES:
             self._machines.pop(0)[1].close()
+            self._closed += 1
+            if self._closed % COLLECTED_MACHINES == 0:
+                gc.collect()
         return machine
 
     def _unmodelled(self, launch: Launch) -> Resolution:

@@ -18,7 +18,7 @@ from sgcheck.syntax.translate_statements import Statements
 
 __all__ = ["VERSION", "TranslationRefused", "Translator", "translate"]
 
-VERSION = 13
+VERSION = 14
 """Raised whenever translated code changes: part of the cache key."""
 
 
@@ -95,10 +95,9 @@ class Translator(Statements):
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef):
                 yield node.name
-            elif isinstance(node, ast.ImportFrom):
-                if self._absolute(node).split(".")[0] == root:
-                    names = (alias.asname or alias.name for alias in node.names)
-                    yield from (name for name in names if name.lstrip("_")[:1].islower())
+            elif isinstance(node, ast.ImportFrom) and self._absolute(node).split(".")[0] == root:
+                names = (alias.asname or alias.name for alias in node.names)
+                yield from (name for name in names if name.lstrip("_")[:1].islower())
 
     def _may_be_lazy(self, node: ast.ImportFrom) -> bool:
         if any(a.name == "*" for a in node.names):

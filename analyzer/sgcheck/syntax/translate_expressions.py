@@ -109,6 +109,8 @@ class Expressions(Base):
             if not all(isinstance(a, _QUIET) for a in given):
                 # Python looks the method up before it works out the arguments.
                 value = self._guard("h", func, value, self._text(self._mangle(func.attr), func))
+            if (own := self._own_guard(func, node)) is not None:
+                return self._guard(own, node, value, *node.args)
             call = ast.Call(
                 self._load(self._method_guard(func.attr, node), node),
                 [value, self._text(self._mangle(func.attr), func), *node.args],
@@ -141,6 +143,21 @@ class Expressions(Base):
         ):
             return "m"
         return _METHOD_GUARDS[len(node.args)]
+
+    def _own_guard(self, func: ast.Attribute, node: ast.Call) -> str | None:
+        """The guard of `object.__getattribute__(x, "name")` and `object.__setattr__(x, name, value)`."""
+        if self.branching or not isinstance(func.value, ast.Name) or func.value.id != "object":
+            return None
+        if not self._is_plain(node):
+            return None
+        if func.attr == "__setattr__" and len(node.args) == 3:
+            return "os"
+        if func.attr == "__getattribute__" and len(node.args) == 2:
+            name = node.args[1]
+            text = name.value if isinstance(name, ast.Constant) else None
+            if isinstance(text, str) and not text.startswith("__") and text not in _SPECIAL_NAMES:
+                return "og"
+        return None
 
     def _calls_python(self, name: str) -> bool:
         """Whether a name most likely stands for a function that is written in Python."""
@@ -186,6 +203,8 @@ class Expressions(Base):
                     return self._guard("none", node, left)
                 if isinstance(node.ops[0], ast.IsNot):
                     return self._guard("some", node, left)
+            if isinstance(node.ops[0], ast.In) and self._may_repeat(left, comparators[0]):
+                return self._membership(node, left, comparators[0])
             return self._guard(_COMPARE_GUARDS[type(node.ops[0])], node, left, comparators[0])
         parts: list[ast.expr] = []
         for index, op in enumerate(node.ops):
@@ -206,6 +225,34 @@ class Expressions(Base):
             )
             left = following
         return self._at(ast.BoolOp(ast.And(), parts), node)
+
+    def _may_repeat(self, left: ast.expr, right: ast.expr) -> bool:
+        """Whether both sides of `in` can be written out twice, and may be a text and a dictionary."""
+        return (
+            not self.branching
+            and isinstance(right, ast.Name)
+            and isinstance(left, ast.Name | ast.Constant)
+            and (isinstance(left, ast.Name) or isinstance(left.value, str))
+        )
+
+    def _membership(self, node: ast.expr, left: ast.expr, right: ast.expr) -> ast.expr:
+        """`left in right if they are a text and a dictionary else guarded(left, right)`."""
+
+        def again(part: ast.expr) -> ast.expr:
+            if isinstance(part, ast.Name):
+                return self._at(ast.Name(part.id, ast.Load()), part)
+            assert isinstance(part, ast.Constant)
+            return self._text(part.value, part)
+
+        def is_a(part: ast.expr, kind: str) -> ast.expr:
+            found = self._at(ast.Attribute(again(part), "__class__", ast.Load()), node)
+            return self._at(ast.Compare(found, [ast.Is()], [self._load(kind, node)]), node)
+
+        plain = self._at(ast.Compare(again(left), [ast.In()], [again(right)]), node)
+        test = is_a(right, "D")
+        if isinstance(left, ast.Name):
+            test = self._at(ast.BoolOp(ast.And(), [is_a(left, "S"), test]), node)
+        return self._at(ast.IfExp(test, plain, self._guard("in", node, left, right)), node)
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
         parts: list[ast.expr] = []

@@ -144,6 +144,7 @@ class Configuration:
     def from_dict(cls, config_dict: dict[str, Any], **kwargs: Any) -> Any:
         """Build a configuration from its dictionary, which may be changed by it."""
         give_unused = kwargs.pop("return_unused_kwargs", False)
+        content = cls._content(config_dict, kwargs)
         used = cls._prepare_dict(config_dict, kwargs)
         config: Any = cls(**config_dict)
         cls._check_labels(config, kwargs)
@@ -160,8 +161,20 @@ class Configuration:
                     used.append(key)
         for key in used:
             kwargs.pop(key, None)
-        str(config)  # the library writes the configuration into its log, which may fail
+        if content is None or content not in cls._release.shown:
+            str(config)  # the library writes the configuration into its log, which may fail
+            if content is not None:
+                cls._release.shown.add(content)
         return (config, kwargs) if give_unused else config
+
+    @classmethod
+    def _content(cls, config_dict: Any, kwargs: dict[str, Any]) -> tuple[type, str] | None:
+        """What a configuration of the library's own classes is built from, if it is plain data."""
+        if cls.__module__.partition(".")[0] != "transformers" or not _is_plain(
+            [config_dict, kwargs]
+        ):
+            return None
+        return cls, repr((config_dict, kwargs))
 
     @classmethod
     def _prepare_dict(cls, config_dict: dict[str, Any], kwargs: dict[str, Any]) -> list[str]:
@@ -384,6 +397,16 @@ class Configuration:
         if not renames and hasattr(config, f"{side}_layers"):
             config.num_hidden_layers = getattr(config, f"{side}_layers")
         return config
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value is made of JSON's kinds only."""
+    kind = type(value)
+    if kind is dict:
+        return all(type(key) is str for key in value) and all(map(_is_plain, value.values()))
+    if kind is list:
+        return all(map(_is_plain, value))
+    return value is None or kind in (str, int, float, bool)
 
 
 def _nested_difference(values: Any, general: dict[str, Any], config: Any) -> dict[str, Any]:

@@ -75,6 +75,8 @@ class Release:
         self.is_newer_than_facts = version_key(version) > version_key(newest)
         """Whether the release may have classes and model types that no recorded one has."""
         self._is_new_series = version_key(version)[:1] > version_key(newest)[:1]
+        self.shown: set[tuple[type, str]] = set()
+        """Contents of configurations that have been written out as text without an error."""
         self._names = facts_module.load(newest) if self.is_newer_than_facts else self.facts
 
     def at_least(self, *numbers: int) -> bool:
