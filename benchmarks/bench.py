@@ -47,10 +47,14 @@ class Bench:
         command = [sys.executable, "-m", "sgcheck", *words, "--sglang", self.spec]
         return measure(command, self.environment, output=self.folder / "out")
 
-    def check(self, *, known: bool) -> Cost:
-        """One `sgcheck check`, with the model's facts or without."""
+    def check(self, *, known: bool, number: int = 0) -> Cost:
+        """One `sgcheck check`, with the model's facts or without.
+
+        Each `number` is another launch: an equal one is answered from the cache.
+        """
         model = ["--model", MODEL] if known else []
-        return self.run(["--arch", ARCH, *model, *FLAGS])
+        other = ["--env", f"SGCHECK_BENCH={number}"] if number else []
+        return self.run(["--arch", ARCH, *model, *other, *FLAGS])
 
     def batch(self, count: int, machines: tuple[str, ...]) -> Cost:
         """`sgcheck batch` of `count` launches on one core."""
@@ -144,11 +148,14 @@ def bench_release(version: str, folder: Path, options: argparse.Namespace) -> No
         bench.spec, folder, {**bench.environment, "SGCHECK_CACHE_DIR": str(folder / "cold")}
     )
     row("cold: nothing derived is cached", compiled.check(known=True))
-    warm = middle([bench.check(known=True) for _ in range(REPEATS)])
+    warm = middle([bench.check(known=True, number=1 + n) for n in range(REPEATS)])
     row("warm: one check, model known", warm)
+    row("the same check again", middle([bench.check(known=True) for _ in range(REPEATS)]))
     row("first check without a model", bench.check(known=False))
-    unknown = middle([bench.check(known=False) for _ in range(REPEATS_UNKNOWN)])
+    unknown = middle([bench.check(known=False, number=1 + n) for n in range(REPEATS_UNKNOWN)])
     row("warm: one check without a model", unknown)
+    again = middle([bench.check(known=False) for _ in range(REPEATS_UNKNOWN)])
+    row("the same check again", again)
     launches_a_second(bench, MACHINES[:1], count)
     launches_a_second(bench, MACHINES, count)
     if options.against is not None:

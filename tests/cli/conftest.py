@@ -26,6 +26,21 @@ from sgcheck.resolve.resolution import (
 from sgcheck.resolve.why import WhyReport
 
 
+class FakeTree(str):
+    """A tree of which only the name matters."""
+
+    origin, ref = "wheel", None
+
+    def __new__(cls, version: str, number: int) -> FakeTree:
+        made = super().__new__(cls, version)
+        made.version = version
+        made.digest = f"sha256:{number}"
+        return made
+
+    version: str
+    digest: str
+
+
 @dataclass
 class FakeEngine:
     """What the commands asked for, and what they are answered."""
@@ -37,12 +52,13 @@ class FakeEngine:
     outcome: Outcome = field(default_factory=lambda: Outcome("ok"))
     fault: BaseException | None = None
 
-    def open_tree(self, spec: str | None, **options: Any) -> str:
+    def open_tree(self, spec: str | None, **options: Any) -> FakeTree:
         options.pop("progress")
         self.opened.append({"spec": spec, **options})
         if spec == "9.9.9":
             raise SourceError("there is no release 9.9.9 of SGLang")
-        return spec or "default"
+        # Every run meets another tree, so that no answer of an earlier one is found.
+        return FakeTree(spec or "default", len(self.opened))
 
     def check(self, tree: str, launch: Launch, trace: bool) -> Resolution:
         self.launches.append(launch)
@@ -69,8 +85,9 @@ class FakeEngine:
 
 
 @pytest.fixture
-def fake(monkeypatch: pytest.MonkeyPatch) -> FakeEngine:
+def fake(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> FakeEngine:
     """The commands' engine replaced by a `FakeEngine`."""
+    monkeypatch.setenv("SGCHECK_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
     state = FakeEngine()
 
     class FakePredictor:

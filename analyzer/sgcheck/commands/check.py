@@ -38,13 +38,13 @@ def check(ctx: click.Context, /, **params: Any) -> int:
     config = options.load_configuration(params)
     choice = options.choose_launch(ctx, config)
     trace = not params["no_trace"]
-    predictor, results = engine.predict_with(choice, trace=trace)
+    tree, results = engine.answers(choice, trace=trace)
     names = options.split_names(params["fields"])
     check_names(names, results)
     selection = Selection(frozenset(names) if names else None, params["changed"], trace)
     output_format = params["output_format"]
     terminal = stdout_terminal(params["color"])
-    report = Report(results, selection, params["verbose"], terminal, predictor.tree)
+    report = Report(results, selection, params["verbose"], terminal, tree)
     (write_json if output_format == "json" else write)(render(output_format, report))
     fail_on = params["fail_on"] or config.value("fail-on") or "error"
     levels = [level_of(result.outcome.status) for result in results]

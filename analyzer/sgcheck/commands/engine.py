@@ -42,23 +42,57 @@ def open_predictor(
     return Predictor(find_tree(source), packages=packages or None)
 
 
-def predict(choice: LaunchChoice, *, trace: bool = True) -> list[Resolution]:
-    """One resolution per target."""
-    return predict_with(choice, trace=trace)[1]
+def answers(choice: LaunchChoice, *, trace: bool = True) -> tuple[Tree, list[Resolution]]:
+    """The tree and one resolution per target; what has been answered before is not run again.
 
-
-def predict_with(choice: LaunchChoice, *, trace: bool = True) -> tuple[Predictor, list[Resolution]]:
-    """The predictor and one resolution per target.
-
-    The model is read first: a slip there must not cost a fetch.
+    An answer is kept under a digest of all that it depends on (see `findings.store`).
     """
+    from sgcheck.findings.store import Store
+    from sgcheck.source.cache import cache_dir
+
+    model = read_model(choice)
+    tree = find_tree(choice.source)
+    launches = make_launches(choice, model)
+    packages = sorted(choice.packages.items())
+    extra = f"{tree.origin} {tree.version} {tree.ref} {trace} {packages}"
+    store = Store(cache_dir() / "answers", tree.digest, extra)
+    predictor: Predictor | None = None
+    results: list[Resolution] = []
+    for launch in launches:
+        found: Resolution | None = store.get("check", launch)
+        if found is None:
+            from sgcheck.findings.resolving import is_lasting
+            from sgcheck.resolve.predict import Predictor
+
+            predictor = predictor or Predictor(tree, packages=choice.packages or None)
+            found = predictor.check(launch, trace=trace)
+            if is_lasting(found):
+                store.put("check", launch, found)
+        results.append(found)
+    store.tidy()
+    return tree, results
+
+
+def predict(choice: LaunchChoice) -> list[Resolution]:
+    """One resolution per target."""
+    return answers(choice)[1]
+
+
+def predict_with(choice: LaunchChoice) -> tuple[Predictor, list[Resolution]]:
+    """The predictor and one resolution per target."""
+    model = read_model(choice)
+    predictor = open_predictor(choice.source, choice.packages)
+    launches = make_launches(choice, model)
+    return predictor, [predictor.check(launch) for launch in launches]
+
+
+def read_model(choice: LaunchChoice) -> ModelFacts:
+    """The model, and notes to the user. It is read first: a slip there must not cost a fetch."""
     model = chosen_model(choice)
     texts = [text for target in choice.targets for text in target.notes]
     for text in dict.fromkeys((*texts, *model.notes)):
         note(text)
-    predictor = open_predictor(choice.source, choice.packages)
-    launches = make_launches(choice, model)
-    return predictor, [predictor.check(launch, trace=trace) for launch in launches]
+    return model
 
 
 def launches_of(choice: LaunchChoice) -> list[Launch]:

@@ -96,7 +96,7 @@ class Release:
             found = self.store.get("answer", question)
         if found is None:
             found = self._resolve(question)
-            if self.store is not None and _lasting(found):
+            if self.store is not None and is_lasting(found):
                 self.store.put("answer", question, found)
         self.answers[question] = found
         if len(self.answers) > KEPT_ANSWERS:
@@ -259,7 +259,7 @@ def bare(target: TargetSpec) -> TargetSpec:
     return replace(target, origins=(), notes=())
 
 
-def _lasting(resolution: Resolution) -> bool:
+def is_lasting(resolution: Resolution) -> bool:
     """Whether another run would come to the same answer, however fast the computer is."""
     reasons = [resolution.outcome.reason, *(case.reason for case in resolution.outcome.cases)]
     reasons += [answer.reason for answer in resolution.fields.values()]
