@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Literal, TypeAlias
 
 from sgcheck.errors import UsageError
@@ -199,7 +200,10 @@ def _named(spec: str, text: str | None) -> ModelFacts:
 
 def _profile(text: str) -> ModelFacts | None:
     """The bundled facts of a repository id or of a folder that is called after one."""
-    name = text.rstrip("/").rpartition("/")[2]
-    if not name or find_profile(name) is None:
-        return None
-    return replace(load_model(name), path=text)
+    found = _bundled(text.rstrip("/").rpartition("/")[2])
+    return replace(found, path=text) if found is not None else None
+
+
+@cache
+def _bundled(name: str) -> ModelFacts | None:
+    return load_model(name) if name and find_profile(name) is not None else None

@@ -8,14 +8,16 @@ or launch never meets an old answer. Whatever cannot be read or written only cos
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
 import importlib.util
+import io
 import os
 import pickle
 import sys
 import zlib
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +26,30 @@ from sgcheck.source.cache import write_atomically
 KEPT_ENTRIES = 4000
 KEPT_ENGINES = 3
 LIBRARIES = ("msgspec", "packaging", "typing_extensions")
-_FORMAT = "1"
+_FORMAT = "2"
 _LOWEST_LEVEL = 1
+
+
+class _Pickler(pickle.Pickler):
+    """Writes records (dataclasses) as calls of their classes: they are read some four times as fast."""
+
+    def reducer_override(self, record: Any) -> Any:
+        """The class and its arguments; everything else is written as usual."""
+        cls = type(record)
+        names = _arguments(cls)
+        if names is None:
+            return NotImplemented
+        return cls, tuple(getattr(record, name) for name in names)
+
+
+@cache
+def _arguments(cls: type) -> tuple[str, ...] | None:
+    """What the class of a record is called with, in order; None for other classes."""
+    if not dataclasses.is_dataclass(cls) or not all(
+        f.init and not f.kw_only for f in dataclasses.fields(cls)
+    ):
+        return None
+    return tuple(f.name for f in dataclasses.fields(cls))
 
 
 class Store:
@@ -53,7 +77,9 @@ class Store:
 
     def put(self, kind: str, question: object, answer: object) -> None:
         """Keep an answer."""
-        content = zlib.compress(pickle.dumps(answer, pickle.HIGHEST_PROTOCOL), _LOWEST_LEVEL)
+        written = io.BytesIO()
+        _Pickler(written, pickle.HIGHEST_PROTOCOL).dump(answer)
+        content = zlib.compress(written.getvalue(), _LOWEST_LEVEL)
         self._written += write_atomically(self._path(kind, question), content)
 
     def tidy(self) -> None:

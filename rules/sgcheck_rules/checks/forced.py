@@ -22,7 +22,7 @@ import re
 from collections.abc import Iterator
 
 from sgcheck.findings.builder import FindingBuilder
-from sgcheck.findings.command import Use
+from sgcheck.findings.command import Use, dests
 from sgcheck.findings.model import Finding
 from sgcheck.findings.rule import Example, Meta
 from sgcheck.findings.subject import Subject
@@ -65,8 +65,9 @@ def check(subject: Subject, find: FindingBuilder) -> Iterator[Finding]:
     """One finding per field that the command line sets and SGLang overwrites on every path."""
     if subject.resolution is None or subject.resolution.outcome.status != "ok":
         return
+    given_by_user = dests(subject.command.uses)
     for name, answer in subject.resolution.fields.items():
-        use = subject.use_of(name)
+        use = subject.use_of(name) if name in given_by_user else None
         if use is None or not use.known or answer.status != "decided":
             continue
         given = answer.user_value if answer.user_set else _given(use)

@@ -20,6 +20,7 @@ out of date: the finding is never called proved.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import NamedTuple
 
 from sgcheck.findings.builder import FindingBuilder
@@ -97,8 +98,9 @@ def check(subject: Subject, find: FindingBuilder) -> Iterator[Finding]:
     if outcome in ("startup_error", "cli_error"):
         return
     seen: set[tuple[str, str]] = set()
+    model = _Model(subject)
     for fact in facts():
-        if fact.verdict == "works" or not _applies(fact, subject):
+        if fact.verdict == "works" or not _applies(fact, subject, model):
             continue
         for hit in _values(fact, subject):
             key = (f"{hit.role} {fact.operation or hit.field}", shown(hit.value))
@@ -107,17 +109,39 @@ def check(subject: Subject, find: FindingBuilder) -> Iterator[Finding]:
                 yield _finding(subject, find, fact, hit)
 
 
-def _applies(fact: Fact, subject: Subject) -> bool:
+class _Model:
+    """What the facts ask of the model, each answered once."""
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+
+    @cached_property
+    def weights(self) -> str | None:
+        """See `weights_of`."""
+        return weights_of(self.subject)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """See `model_names`."""
+        return model_names(self.subject)
+
+    @cached_property
+    def is_dense(self) -> bool:
+        """See `weights.is_dense`."""
+        return is_dense(self.subject)
+
+
+def _applies(fact: Fact, subject: Subject, model: _Model) -> bool:
     """Whether the fact's conditions hold, the value of the backend aside."""
     if fact.arch and not (subject.settled.certain and subject.arch in fact.arch):
         return False
     if not _in_range(fact, subject.version):
         return False
-    if fact.weights and weights_of(subject) not in fact.weights:
+    if fact.weights and model.weights not in fact.weights:
         return False
-    if fact.models and not any(m in n for m in fact.models for n in model_names(subject)):
+    if fact.models and not any(m in n for m in fact.models for n in model.names):
         return False
-    if fact.operation == "moe_runner" and is_dense(subject):
+    if fact.operation == "moe_runner" and model.is_dense:
         return False
     if any(subject.use_of(name) is not None for name in fact.absent):
         return False
