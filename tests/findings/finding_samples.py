@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from sgcheck.findings.checking import Checked
 from sgcheck.findings.command import read_command
@@ -10,6 +11,8 @@ from sgcheck.findings.flags import Flag, FlagTable
 from sgcheck.findings.model import Evidence, Finding, Place, Related
 from sgcheck.findings.settle import Settled
 from sgcheck.findings.subject import Subject
+from sgcheck.report.scan_report import ScanReport
+from sgcheck.report.terminal import Terminal
 from sgcheck.resolve.resolution import (
     Gpu,
     ModelInfo,
@@ -19,9 +22,10 @@ from sgcheck.resolve.resolution import (
     TreeInfo,
 )
 from sgcheck.scan import read_launches
-from sgcheck.scan.model import Launch
+from sgcheck.scan.model import Launch, Skipped
 from sgcheck.world.model_facts import UNKNOWN_MODEL
 from sgcheck.world.target import resolve_target
+from sgcheck_rules.registry import rules
 
 TABLE = FlagTable.of(
     "0.0.1",
@@ -133,3 +137,18 @@ def checked(file: str = "deploy/a b.sh") -> Checked:
     """One checked launch of `TEXT`."""
     launch = launches(TEXT, file)[0]
     return Checked(launch, settled(), "0.0.1", resolution(), (FINDING, SECRET))
+
+
+def report(*findings: Finding, **changes: Any) -> ScanReport:
+    """A report of some findings."""
+    made = ScanReport(
+        [checked()],
+        findings or (FINDING, SECRET),
+        [Skipped("x.bin", "not text")],
+        rules(),
+        lambda _: TEXT.split("\n"),
+        Terminal(),
+        3,
+        {"comment": 2},
+    )
+    return replace(made, **changes)

@@ -12,30 +12,13 @@ from xml.etree import ElementTree as ET
 
 import jsonschema
 import pytest
-from finding_samples import FINDING, SECRET, TEXT, checked
+from finding_samples import FINDING, SECRET, report
 
 from sgcheck.findings.model import Finding
 from sgcheck.report.github import annotation
-from sgcheck.report.scan_report import FORMATS, ScanReport, render
-from sgcheck.report.terminal import Terminal
-from sgcheck.scan.model import Skipped
-from sgcheck_rules.registry import rules
+from sgcheck.report.scan_report import FORMATS, render
 
 HERE = Path(__file__).parent
-
-
-def report(*findings: Finding, **changes: Any) -> ScanReport:
-    made = ScanReport(
-        [checked()],
-        findings or (FINDING, SECRET),
-        [Skipped("x.bin", "not text")],
-        rules(),
-        lambda _: TEXT.split("\n"),
-        Terminal(),
-        3,
-        {"comment": 2},
-    )
-    return replace(made, **changes)
 
 
 @pytest.mark.parametrize("name", FORMATS)

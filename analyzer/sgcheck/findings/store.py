@@ -17,7 +17,7 @@ import pickle
 import sys
 import zlib
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -42,14 +42,16 @@ class _Pickler(pickle.Pickler):
         return cls, tuple(getattr(record, name) for name in names)
 
 
-@cache
+_ARGUMENTS: dict[type, tuple[str, ...] | None] = {}
+
+
 def _arguments(cls: type) -> tuple[str, ...] | None:
     """What the class of a record is called with, in order; None for other classes."""
-    if not dataclasses.is_dataclass(cls) or not all(
-        f.init and not f.kw_only for f in dataclasses.fields(cls)
-    ):
-        return None
-    return tuple(f.name for f in dataclasses.fields(cls))
+    if cls not in _ARGUMENTS:
+        fields = dataclasses.fields(cls) if dataclasses.is_dataclass(cls) else ()
+        plain = bool(fields) and all(f.init and not f.kw_only for f in fields)
+        _ARGUMENTS[cls] = tuple(f.name for f in fields) if plain else None
+    return _ARGUMENTS[cls]
 
 
 class Store:

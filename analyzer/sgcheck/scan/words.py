@@ -69,6 +69,8 @@ def to_word(file: SourceFile, field: Field) -> Word:
     choices = _choices(file, text)
     many: Many = "one" if choices else field.many
     source = clean_source(file, field.start, field.end) or holes[0].source
+    if "\n" in source and len(text.rstrip(FILL)) == 1:  # a variable that was put together elsewhere
+        source = holes[0].source
     if holes[0].spliced and len(text.rstrip(FILL)) == 1:
         many = "any"
         if holes[0].source.startswith(("{{", "{%")):  # the masked line is shorter than the action
