@@ -16,6 +16,7 @@ MODULES = (
     "forced",
     "spelling_matters",
     "deprecated_flag",
+    "inert",
     "unknown_env",
     "repeated_flag",
     "abbreviated_flag",

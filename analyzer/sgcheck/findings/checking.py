@@ -164,8 +164,17 @@ class Checker:
         def names() -> KnownNames:
             return release.known_names()
 
+        def unread() -> frozenset[str]:
+            return release.unread_fields(reading.target)
+
         argv, files = prediction(reading.launch, command, table)
-        return replace(subject, resolution=ask(argv, files), known_names=names, what_if=ask)
+        return replace(
+            subject,
+            resolution=ask(argv, files),
+            known_names=names,
+            unread_fields=unread,
+            what_if=ask,
+        )
 
     def _findings(self, subject: Subject, release: Release | None, index: int) -> list[Finding]:
         source_line = release.source_line if release is not None else None

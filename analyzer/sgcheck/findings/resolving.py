@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from sgcheck.errors import NothingToAnalyse, SgcheckError, SourceError
 from sgcheck.findings.environment import KnownNames, known_names
 from sgcheck.findings.flags import FlagTable, read_flags
+from sgcheck.findings.readers import unread_fields
 from sgcheck.findings.store import Store
 from sgcheck.source import Progress, Tree, open_tree
 from sgcheck.source.cache import cache_dir
@@ -153,6 +154,14 @@ class Release:
     def known_names(self) -> KnownNames:
         """The environment variables that the tree knows."""
         return known_names(self.tree, cache_dir() / "environment")
+
+    def unread_fields(self, target: TargetSpec) -> frozenset[str]:
+        """The fields that no line of the tree reads."""
+        table = self.table(target)
+        if table is None:
+            return frozenset()
+        fields = {flag.dest for flag in table.flags}
+        return unread_fields(self.tree, fields, cache_dir() / "unread")
 
 
 class Releases:

@@ -29,7 +29,7 @@ class Subject:
     there is only one. `siblings` are the other launches of its deployment that come before it,
     `neighbours` all others of the file, not resolved.
     `what_if` resolves other arguments with everything else equal. `version` is the release that was
-    read.
+    read; `unread_fields` gives the fields that none of its lines reads.
     """
 
     launch: Launch
@@ -43,6 +43,7 @@ class Subject:
     siblings: tuple[Subject, ...] = ()
     neighbours: tuple[Launch, ...] = ()
     known_names: Callable[[], KnownNames | None] = lambda: None
+    unread_fields: Callable[[], frozenset[str]] = frozenset
     what_if: WhatIf = lambda argv: None
 
     @property
