@@ -65,6 +65,9 @@ class FakeRelease:
     def known_names(self) -> None:
         return None
 
+    def unread_fields(self, target: object) -> frozenset[str]:
+        return frozenset()
+
 
 class FakeReleases:
     asked: list[tuple[str | None, bool]]

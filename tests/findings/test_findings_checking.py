@@ -49,6 +49,9 @@ class FakeRelease:
     def known_names(self) -> None:
         return None
 
+    def unread_fields(self, target: object) -> frozenset[str]:
+        return frozenset()
+
 
 @dataclass
 class FakeReleases:

@@ -99,6 +99,9 @@ class FakeRelease:
     def known_names(self) -> KnownNames:
         return KnownNames(frozenset({"SGLANG_A"}), renames=True)
 
+    def unread_fields(self, target: object) -> frozenset[str]:
+        return frozenset()
+
 
 class FakeReleases:
     def get(self, version: str | None, python: str | None, *, from_file: bool) -> FakeRelease:
