@@ -68,7 +68,7 @@ def _dockerfile(words: list[str], gpu: str) -> str:
 
 
 def _unit(words: list[str], gpu: str) -> str:
-    start = "/opt/venv/bin/python -m sglang.launch_server"
+    start = "/usr/bin/python3 -m sglang.launch_server"
     return f"# sgcheck: gpu={gpu}\n[Service]\nExecStart={start} {' '.join(words)}\n"
 
 
