@@ -12,11 +12,12 @@ from xml.etree import ElementTree as ET
 
 import jsonschema
 import pytest
-from finding_samples import FINDING, SECRET, report
+from finding_samples import FINDING, SECRET, checked, report
 
 from sgcheck.findings.model import Finding
 from sgcheck.report.github import annotation
 from sgcheck.report.scan_report import FORMATS, render
+from sgcheck.resolve.resolution import Outcome, Reason
 
 HERE = Path(__file__).parent
 
@@ -158,3 +159,17 @@ def test_sarif_uris_are_relative_references(file: str) -> None:
     uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
     assert urlsplit(uri).scheme == ""
     assert uri.isascii()
+
+
+@pytest.mark.parametrize(
+    ("code", "said"), [("target-not-modelled", True), ("model-unknown", False)]
+)
+def test_a_launch_that_is_not_resolved_says_why(code: str, said: bool) -> None:
+    made = checked()
+    assert made.resolution is not None
+    outcome = Outcome("unknown", reason=Reason(code, detail="rocm"))
+    made = replace(made, resolution=replace(made.resolution, outcome=outcome))
+    shown = report(launches=[made])
+    assert (f"not resolved: {code}: rocm" in render("text", shown)) is said
+    document = json.loads(render("json", shown))
+    assert document["launches"][0]["outcome"] == {"status": "unknown", "reason": f"{code}: rocm"}

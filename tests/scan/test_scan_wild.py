@@ -235,3 +235,9 @@ def test_what_cannot_be_read_is_said_with_its_line(name: str, text: str, line: i
     reading = read_launches(text, name)
     assert reading.launches == ()
     assert [each.line for each in reading.skipped] == [line]
+
+
+@pytest.mark.parametrize("gap", ["\t", "   ", " \\\n  "])
+def test_blanks_between_the_words_of_a_command(gap: str) -> None:
+    (launch,) = launches(f"sglang{gap}serve{gap}--tp{gap}2\n")
+    assert words(launch) == ["--tp", "2"]

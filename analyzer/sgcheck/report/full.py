@@ -6,7 +6,7 @@ from sgcheck.findings.checking import Checked
 from sgcheck.findings.model import Evidence, Finding, Place, at_least
 from sgcheck.report.layout import Page, Span, Styles
 from sgcheck.report.scan_report import ScanReport
-from sgcheck.report.summary import summary_line
+from sgcheck.report.summary import summary_line, why_unresolved
 from sgcheck.report.terminal import StyleName
 from sgcheck.report.wording import clean, place
 
@@ -29,9 +29,10 @@ def render(report: ScanReport) -> str:
             _finding(page, report, finding)
             page.blank()
     for checked in report.launches:
-        if checked.problem is not None:
+        problem = why_unresolved(checked)
+        if problem:
             where = f"{clean(checked.launch.file)}:{checked.launch.line}"
-            page.paragraph(f"{where}: not resolved: {checked.problem}", DIM, hanging=2)
+            page.paragraph(f"{where}: not resolved: {problem}", DIM, hanging=2)
     for skipped in report.skipped:
         where = place(skipped.file, skipped.line)
         page.paragraph(f"{where}: skipped: {clean(skipped.reason)}", DIM, hanging=2)

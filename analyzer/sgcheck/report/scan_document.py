@@ -6,6 +6,7 @@ from sgcheck.findings.checking import Checked
 from sgcheck.findings.model import Evidence, Finding, Place
 from sgcheck.report.document import Document, dump_pretty
 from sgcheck.report.scan_report import ScanReport
+from sgcheck.report.wording import reason_text
 from sgcheck.resolve.resolution import JsonValue
 
 SCHEMA = "sgcheck.scan/1"
@@ -48,7 +49,10 @@ def _launch(checked: Checked) -> Document:
         "from": settled.model_from,
     }
     outcome = checked.resolution.outcome if checked.resolution is not None else None
-    document["outcome"] = {"status": outcome.status if outcome is not None else "unknown"}
+    stated: Document = {"status": outcome.status if outcome is not None else "unknown"}
+    if outcome is not None and outcome.status == "unknown":
+        stated["reason"] = reason_text(outcome.reason)
+    document["outcome"] = stated
     if checked.problem is not None:
         document["problem"] = checked.problem
     return document

@@ -7,7 +7,7 @@ from collections import Counter
 from sgcheck.findings.checking import Checked
 from sgcheck.findings.model import SEVERITIES, at_least
 from sgcheck.report.scan_report import ScanReport
-from sgcheck.report.wording import count
+from sgcheck.report.wording import count, reason_text
 
 
 def summary_line(report: ScanReport) -> str:
@@ -34,6 +34,15 @@ def summary_line(report: ScanReport) -> str:
     if report.skipped:
         parts.append(f"{count(len(report.skipped), 'place')} skipped")
     return "; ".join(parts)
+
+
+def why_unresolved(checked: Checked) -> str:
+    """What kept a launch from being resolved, in words; empty where a model of its own is unknown or nothing did."""
+    if checked.problem is not None:
+        return checked.problem
+    if _unresolved(checked) != "could not be resolved" or checked.resolution is None:
+        return ""
+    return reason_text(checked.resolution.outcome.reason)
 
 
 def _unresolved(checked: Checked) -> str:

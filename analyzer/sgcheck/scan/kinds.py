@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import PurePosixPath
 from typing import Literal, TypeAlias
 
@@ -45,6 +46,7 @@ _COMMANDS = (
     b"--sglang-",
     b"sm_sglang_",
 )
+_SERVE = re.compile(rb"sglang[\s\\]+serve")
 _MARKS: dict[Kind, tuple[bytes, ...]] = {
     "yaml": (b"sglang", b"model-path", b"model_path", b"--config", b"tp-size", b"tp_size"),
     "cookbook": (b"flags",),
@@ -100,4 +102,5 @@ def kind_of_content(text: str) -> Kind | None:
 def worth_reading(kind: Kind, data: bytes) -> bool:
     """Whether the file can hold a launch at all, by the words that every launch of its kind has."""
     low = data.lower()
-    return any(mark in low for mark in _MARKS.get(kind, _COMMANDS))
+    marks = _MARKS.get(kind, _COMMANDS)
+    return any(mark in low for mark in marks) or bool(_SERVE.search(low))

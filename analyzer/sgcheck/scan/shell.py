@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from sgcheck.scan.command import trainer_launch
@@ -75,6 +76,8 @@ _MARKS = (
     "--sglang-",
     "SM_SGLANG_",
 )
+_SERVE = re.compile(r"sglang(?:[ \t\\]{2,}|\t|[ \t]*\\\r?\n\s*)serve")
+"""`sglang serve` with more than one blank in between."""
 _MENTIONS = ("pkill", "pgrep", "grep ", "kill ", "echo ", "printf ", "log ", "#")
 _SEPARATORS = (";", "&&", "||", "|", "{", "(")
 
@@ -84,6 +87,8 @@ def only_mentioned(text: str) -> bool:
 
     A short cut: following such a script would find nothing.
     """
+    if _SERVE.search(text):
+        return False
     for mark in _MARKS:
         at = text.find(mark)
         while at >= 0:
