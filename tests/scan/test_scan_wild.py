@@ -241,3 +241,48 @@ def test_what_cannot_be_read_is_said_with_its_line(name: str, text: str, line: i
 def test_blanks_between_the_words_of_a_command(gap: str) -> None:
     (launch,) = launches(f"sglang{gap}serve{gap}--tp{gap}2\n")
     assert words(launch) == ["--tp", "2"]
+
+
+@pytest.mark.parametrize(
+    ("env", "expected"),
+    [
+        ('dict(os.environ, A="1", B=b)', {"A": "1", "B": None}),
+        ('{**os.environ, "A": "1"}', {"A": "1"}),
+        ('os.environ | {"A": "1"}', {"A": "1"}),
+        ("mine", {"A": "1"}),
+    ],
+)
+def test_the_environment_of_a_python_process(env: str, expected: dict[str, str | None]) -> None:
+    text = (
+        'import os, subprocess\nmine = os.environ.copy()\nmine["A"] = "1"\n'
+        f'subprocess.run(["sglang", "serve", "--tp", mine.get("TP", "2")], env={env})\n'
+    )
+    (launch,) = launches(text, "a.py")
+    assert {n: v.value.text for n, v in launch.env.items()} == expected
+    assert words(launch) == ["--tp", "2"]
+
+
+def test_a_case_that_falls_through() -> None:
+    text = f'case "$1" in\n  a) T=1; M=a ;&\n  b) M=b ;;\n  *) exit ;;\nesac\n{START} $M $T\n'
+    first, second = launches(text)
+    assert words(first) == ["b", "1"]
+    assert words(second) == ["b", "?$T"]
+
+
+@pytest.mark.parametrize("shell", ["bash", "/bin/sh"])
+def test_a_here_string_for_a_shell(shell: str) -> None:
+    (launch,) = launches(f'X=2\n{shell} <<< "{START} --tp $X"\n')
+    assert words(launch) == ["--tp", "2"]
+
+
+def test_flags_that_no_branch_has_set_are_no_words() -> None:
+    text = f'if [ "$A" ]; then F="--tp 2"; N=3; fi\n{START} $F --x $N\n'
+    first, second = launches(text)
+    assert words(first) == ["--tp", "2", "--x", "3"]
+    assert words(second) == ["--x", "?$N"]
+    assert "F is unset" in second.assumptions
+
+
+def test_variables_that_slurm_hands_on() -> None:
+    (launch,) = launches(f"srun --export=ALL,A=1,B=2 {START}\n")
+    assert {n: v.value.text for n, v in launch.env.items()} == {"A": "1", "B": "2"}

@@ -312,12 +312,18 @@ class _Reader:
             return
         mapping = path.values.get(owner)
         if isinstance(mapping, dict):
-            path.values[owner] = {**mapping, key.text: (key, value)}
+            path.values[owner] = type(mapping)({**mapping, key.text: (key, value)})
 
     def _hole(self, node: ast.expr) -> Field:
         place = self.eval.names.place(node)
         source = self.file.original[place[0] : place[1]]
         hole = Hole(source, "a value computed in Python")
+        return Field(hole_text(self.file, hole, *place), *place)
+
+    def _computed(self, key: Field) -> Field:
+        """A variable's value that Python computes, at the place of its name."""
+        place = key.start, key.end
+        hole = Hole(self.file.original[key.start : key.end], "a value computed in Python")
         return Field(hole_text(self.file, hole, *place), *place)
 
     def _augmented(self, node: ast.AugAssign, path: Path) -> None:
@@ -386,7 +392,8 @@ class _Reader:
         inside = path
         if isinstance(extra, dict):
             inside = path.copy()
-            inside.env.update({k: v for k, (_, v) in extra.items() if isinstance(v, Field)})
+            for name, (key, value) in extra.items():
+                inside.env[name] = value if isinstance(value, Field) else self._computed(key)
         words = self.eval.items(list(node.args), path.values)
         if find_launcher(words) is not None and any(isinstance(a, ast.Starred) for a in node.args):
             self._emit(words, inside)

@@ -7,7 +7,7 @@ themselves. Everything else is `UNKNOWN`.
 from __future__ import annotations
 
 import ast
-from typing import Final
+from typing import Any, Final
 
 from sgcheck.scan.model import Choice
 from sgcheck.scan.python_strings import literal_text
@@ -15,6 +15,13 @@ from sgcheck.scan.text import Hole, Mapped, SourceFile, join
 from sgcheck.scan.words import Field, hole_text, joined, split_posix
 
 PyValue = object
+
+
+class Environment(dict[str, Any]):
+    """A copy of the running process's variables: what the file puts into it is known."""
+
+
+_ENVIRONMENTS = ("os.environ", "environ")
 _MAX_ITEMS = 2_000
 _MAX_DEPTH = 60
 
@@ -188,8 +195,10 @@ class Evaluator:
 
     def _binary(self, node: ast.BinOp, state: dict[str, PyValue]) -> PyValue:
         left, right = self.value(node.left, state), self.value(node.right, state)
+        if dotted(node.left) in _ENVIRONMENTS:
+            left = Environment()
         if isinstance(left, dict) and isinstance(right, dict):
-            return {**left, **right} if isinstance(node.op, ast.BitOr) else UNKNOWN
+            return type(left)({**left, **right}) if isinstance(node.op, ast.BitOr) else UNKNOWN
         if isinstance(node.op, ast.Add):
             return self.added(node, left, right)
         if isinstance(left, int) and isinstance(right, int):
@@ -313,6 +322,10 @@ class Evaluator:
             return self.field(args[0], state)
         if name in ("list", "tuple") and len(args) == 1:
             return self.value(args[0], state)
+        if name in ("os.environ.copy", "environ.copy"):
+            return Environment()
+        if name == "dict":
+            return self._made_dict(node, state)
         if name in ("os.environ.get", "os.getenv", "environ.get", "getenv") and args:
             return self._environment(node, state)
         if name == "shlex.split" and len(args) == 1:
@@ -326,6 +339,27 @@ class Evaluator:
         if isinstance(node.func, ast.Attribute):
             return self._method(node, node.func, state)
         return UNKNOWN
+
+    def _made_dict(self, node: ast.Call, state: dict[str, PyValue]) -> PyValue:
+        """`dict(os.environ, NAME=value)` and the like."""
+        base: PyValue = {}
+        if node.args:
+            is_environment = dotted(node.args[0]) in _ENVIRONMENTS
+            base = Environment() if is_environment else self.value(node.args[0], state)
+        if not isinstance(base, dict):
+            return UNKNOWN
+        found = type(base)(base)
+        for keyword in node.keywords:
+            value = self.value(keyword.value, state)
+            if keyword.arg is not None:
+                place = self.names.place(keyword.value)
+                found[keyword.arg] = (
+                    Field(Mapped.standing_for(keyword.arg, *place), *place),
+                    value,
+                )
+            elif isinstance(value, dict):
+                found.update(value)
+        return found
 
     def _joined(self, node: ast.Call, words: PyValue) -> PyValue:
         if not isinstance(words, tuple):
@@ -343,9 +377,11 @@ class Evaluator:
                 return Field(owner.value.strip(), owner.start, owner.end)
         if isinstance(owner, dict) and func.attr == "get" and node.args:
             key = self._plain(node.args[0], state)
+            if isinstance(owner, Environment) and key not in owner:
+                return self._environment(node, state)
             if isinstance(key, str):
                 return owner[key][1] if key in owner else None
-        if isinstance(owner, tuple) and func.attr == "copy":
+        if isinstance(owner, tuple | dict) and func.attr == "copy":
             return owner
         return UNKNOWN
 

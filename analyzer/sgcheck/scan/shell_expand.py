@@ -14,6 +14,7 @@ from tree_sitter import Node
 
 from sgcheck.scan.shell_arith import arithmetic
 from sgcheck.scan.shell_arrays import element, is_map, spaced
+from sgcheck.scan.shell_nodes import flag_variables
 from sgcheck.scan.shell_state import State
 from sgcheck.scan.shell_tree import Script
 from sgcheck.scan.text import EMPTY, Mapped, join
@@ -78,6 +79,7 @@ class Expander:
         self.script = script
         self.file = script.file
         self.capture = capture
+        self.flag_variables = flag_variables(script)
         self._assumed: list[str] = []
 
     def fields(self, node: Node, state: State) -> list[Field]:
@@ -294,7 +296,9 @@ class Expander:
             self._all_args(node, name, state, out, quoted)
             return
         value = self.lookup(name, state)
-        if value is None:
+        if value is None and not quoted and name in self.flag_variables:
+            state.assumptions = tuple(dict.fromkeys((*state.assumptions, f"{name} is unset")))
+        elif value is None:
             shown = self.file.plain(name)
             reason = f"${shown} is not set in the file" if not name.isdigit() else "script argument"
             self._put(self.hole(node, reason), out, quoted)

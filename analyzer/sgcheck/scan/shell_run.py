@@ -18,6 +18,7 @@ from sgcheck.scan.server_config import embedded_config
 from sgcheck.scan.shell_arrays import with_key
 from sgcheck.scan.shell_builtins import Builtins
 from sgcheck.scan.shell_expand import Expander
+from sgcheck.scan.shell_nodes import case_items
 from sgcheck.scan.shell_state import State, Value, join_branches, limit_paths
 from sgcheck.scan.shell_tests import Conditions
 from sgcheck.scan.shell_tree import Script
@@ -232,7 +233,9 @@ class Runner:
                 value = inner.values[name]
                 if isinstance(value, Field):
                     prefix[name] = value
-            elif child.type not in ("file_redirect", "herestring_redirect", "comment"):
+            elif child.type == "herestring_redirect":
+                self._here_string(child, fields, state)
+            elif child.type not in ("file_redirect", "comment"):
                 fields += self.expander.fields(child, state)
         if not fields:
             for name, value in prefix.items():
@@ -314,6 +317,14 @@ class Runner:
             if inner.depth < 4:
                 self.launches += self.read_embedded(text, inner)
 
+    def _here_string(self, node: Node, fields: list[Field], state: State) -> None:
+        """`bash <<< "…"`."""
+        if fields and fields[0].text.rsplit("/", 1)[-1] in ("bash", "sh", "zsh"):
+            text = self.expander.text(node.children[-1], state)
+            if "sglang" in text.text and self.around.depth < 3:
+                inner = self.around.but(depth=self.around.depth + 1)
+                self.launches += self.read_embedded(text, inner)
+
     def _note_config(self, statement: Node, heredoc: Node, text: Mapped) -> None:
         """An SGLang configuration that the script writes, for a later `--config`."""
         for child in (*statement.children, *heredoc.children):
@@ -370,10 +381,7 @@ class Runner:
         known = word is not None and not self.file.holes_in(word.text)
         out: list[State] = []
         open_end = True
-        for item in node.children:
-            if item.type != "case_item":
-                continue
-            patterns, body = self._case_parts(item)
+        for patterns, body in case_items(self.script, node):
             if known and word is not None:
                 if any(self.conditions.matches(word.text, p) for p in patterns):
                     return self.statements(body, [state])
@@ -391,15 +399,6 @@ class Runner:
         if open_end:
             out.append(state)
         return out
-
-    def _case_parts(self, item: Node) -> tuple[list[str], list[Node]]:
-        patterns: list[str] = []
-        for i, child in enumerate(item.children):
-            if child.type == ")":
-                return patterns, item.children[i + 1 :]
-            if child.is_named:
-                patterns.append(self.script.source(child).strip("\"'"))
-        return patterns, []
 
     def _list(self, node: Node, state: State) -> list[State]:
         """`left && right` and `left || right`."""

@@ -193,6 +193,12 @@ def slurm_option(around: Around, name: str, value: Mapped) -> Around:
         return around.but(nodes=found) if found is not None else around
     if name == "--container-image":
         return around.with_image(value, "Slurm container image")
+    if name == "--export":
+        for part in value.text.split(","):
+            if "=" in part:
+                at = value.text.index(part)
+                around = _assignment(around, Field.of(value[at : at + len(part)]), "srun --export")
+        return around
     if name in ("--gres", "--gpus-per-node", "-G", "--gpus"):
         tail = value.text.rsplit(":", 1)[-1]
         count = number(file, value[len(value) - len(tail) :], "Slurm GPUs")
