@@ -23,7 +23,7 @@ DRAWN = {"random_seed", "port", "nccl_port", "dist_init_addr", "log_requests_tar
 """Fields that a launch draws, or that depend on the machine that recorded it."""
 SHARE = 0.995
 """Fields that must be decided when the model is known."""
-HIDDEN = 3
+HIDDEN = 2
 """Launches of a release that are asked once more with the model hidden."""
 HIDDEN_RELEASES = ("0.5.9", "0.5.15", "0.5.23")
 """One of each style of resolution; `--full` takes all of all."""
