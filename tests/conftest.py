@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import signal
 import sys
 import typing
 from collections.abc import Iterator
@@ -50,6 +51,14 @@ def types_are_let_go() -> Iterator[None]:
     yield
     for forget in getattr(typing, "_cleanups", ()):
         forget()
+
+
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Ctrl-C interrupts this process and those that it starts, also where the run is in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -261,6 +261,7 @@ def gone(fake: Fake) -> Callable[[], bool]:
     return lambda: not fake.left()
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_ends_the_server(fake: Fake) -> None:
     process = start_confirm(fake)
     os.kill(process.pid, signal.SIGINT)
@@ -269,6 +270,7 @@ def test_ctrl_c_ends_the_server(fake: Fake) -> None:
     assert fake.left() == []
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_does_not_stop_the_ending(fake: Fake) -> None:
     process = start_confirm(fake, *mode("stubborn"))
     while process.poll() is None:
@@ -288,6 +290,7 @@ def supervisor(fake: Fake) -> list[str]:
     return [str(fake.python), "-u", "-c", BOOT]
 
 
+@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("where", ["entering", "asking", "reading", "leaving"])
 def test_ctrl_c_at_any_moment(where: str, fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     def press() -> None:
@@ -325,6 +328,7 @@ def test_ctrl_c_that_is_ignored_stays_so(fake: Fake) -> None:
         signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_twice_ends_what_hangs(fake: Fake) -> None:
     session = Session(supervisor(fake), order_for(fake), "here", local=True)
     with pytest.raises(KeyboardInterrupt), session:

@@ -274,6 +274,7 @@ def test_two_processes_may_fetch_the_same(index: Path) -> None:
     assert open_tree("0.5.9", offline=True).exists(SERVER_ARGS)
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
     started = tmp_path / "started"
     pip = executable(
