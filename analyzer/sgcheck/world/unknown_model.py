@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping
-from types import CodeType
 from typing import Any
 
 from sgcheck.interp.journal import MISSING
@@ -22,7 +21,6 @@ from sgcheck.values.symbols import Choice, Fact, Symbol
 from sgcheck.values.unknown import ASK, Unknown
 from sgcheck.world.checkpoint_facts import (
     CERTAIN,
-    CLASS_NAME_ENDS,
     NESTED,
     NEVER,
     OBJECTS,
@@ -399,26 +397,6 @@ def _as_read(name: str, value: Any) -> Any:
 
         return DTYPES.get(value.removeprefix("torch."), value)
     return copy.deepcopy(value)
-
-
-def class_names(code: Iterable[CodeType]) -> list[str]:
-    """Names of model classes among the constants of the code that has been loaded."""
-    found: set[str] = set()
-    stack: list[Any] = list(code)
-    while stack:
-        item = stack.pop()
-        if isinstance(item, CodeType):
-            stack.extend(item.co_consts)
-        elif isinstance(item, tuple | frozenset):
-            stack.extend(item)
-        elif (
-            isinstance(item, str)
-            and item.endswith(CLASS_NAME_ENDS)
-            and item.isidentifier()
-            and item[0].isupper()
-        ):
-            found.add(item)
-    return sorted(found)
 
 
 class UnknownModels:

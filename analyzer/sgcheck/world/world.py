@@ -11,6 +11,7 @@ from sgcheck.resolve.resolution import Reason
 from sgcheck.values.signals import Escape
 from sgcheck.values.unknown import ASK, Unknown
 from sgcheck.world import function_models, installed_, packages_, torch_, unknown_inputs
+from sgcheck.world.class_names import class_names
 from sgcheck.world.facade import Facade, LazyFacade
 from sgcheck.world.files import Files
 from sgcheck.world.stdlib import (
@@ -27,7 +28,7 @@ from sgcheck.world.stdlib import (
 )
 from sgcheck.world.stdlib.environment import Environ
 from sgcheck.world.target import TargetSpec
-from sgcheck.world.unknown_model import UnknownModels, class_names
+from sgcheck.world.unknown_model import UnknownModels
 
 
 class Packages(Protocol):
