@@ -12,6 +12,7 @@ from review_trees import ENTRY, RULES, TEXTS, tree
 from sgcheck.cli import run
 from sgcheck.graph.build import build_graph
 from sgcheck.review.rules_diff import RulesDiff, rows, rules_diff, rules_document
+from sgcheck.source import open_tree
 
 
 def compared(changes: dict[str, str]) -> RulesDiff:
@@ -122,3 +123,19 @@ def test_the_command(
     assert call("diff", "--rules", "--fields", "nothing", "a", "b")[0] == 2
     assert call("diff", "--fields", "runner", "a", "b")[0] == 2
     assert call("diff", "--rules", "a", "b", "--", "--tp", "2")[0] == 2
+
+
+@pytest.mark.release
+def test_a_rewrite_still_matches_most_rules() -> None:
+    """From fields changed in place to a pipeline of declarations, over many files."""
+    graphs = [build_graph(open_tree(version)) for version in ("0.5.9", "0.5.23")]
+    names = frozenset(
+        data["label"] for _, data in graphs[0].nodes(data=True) if data["kind"] == "field"
+    ) & frozenset(
+        data["label"] for _, data in graphs[1].nodes(data=True) if data["kind"] == "field"
+    )
+    old, new = (rows(graph, names) for graph in graphs)
+    found = rules_diff(old, new)
+    assert found.matched >= 0.75 * len(old)
+    assert found.matched + len(found.of("removed")) == len(old)
+    assert found.matched + len(found.of("added")) == len(new)
