@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -11,17 +14,41 @@ from test_review_release import FLAGS, GROUPS, launch, side
 
 from sgcheck.resolve.resolution import Resolution
 from sgcheck.review.comparing import Plan, review
-from sgcheck.review.model import ReviewLaunch
+from sgcheck.review.model import Review, ReviewLaunch, field_name
+from sgcheck.review.outline import Line
 from sgcheck.review.pairing import Outlines
 from sgcheck.review.sides import Side
 from sgcheck.review.watch import watch
-from sgcheck.source import SERVER_ARGS, Tree, overlay
+from sgcheck.source import SERVER_ARGS, overlay
 
 pytestmark = pytest.mark.release
 
+CHOSEN = (
+    *("--attention-backend", "trtllm_mla", "--kv-cache-dtype", "fp8_e4m3"),
+    *("--moe-runner-backend", "flashinfer_trtllm", "--schedule-policy", "lpm"),
+)
+PLENTY = 4
+"""Visible edits of one kind that are enough."""
+TRIED = 3 * PLENTY
+TOGETHER = 4
+WANTED = 20
+KINDS = {"a choice", "a condition", "a default", "a guard", "a raise", "a value", "an order"}
+
 _CONSTANT = re.compile(r"""(= |: )("[\w.-]*"|True|False|\d+)(,?)$""")
-_PER_KIND = 7
-_WANTED = 20
+_STEP = re.compile(r"\w+(\.\w+)*\((\w+)?\)|\w+(\.\w+)?,")
+
+
+@dataclass(frozen=True)
+class SmallEdit:
+    """New texts of lines of one file; `lines` count from 1."""
+
+    kind: str
+    file: str
+    lines: tuple[tuple[int, str], ...]
+
+    @property
+    def places(self) -> set[tuple[str, int]]:
+        return {(self.file, line) for line, _ in self.lines}
 
 
 def other(constant: str) -> str:
@@ -30,88 +57,145 @@ def other(constant: str) -> str:
     return f'"{constant[1:-1]}x"' if constant.startswith('"') else str(int(constant) + 1)
 
 
-def edits(side_: Side, each: ReviewLaunch) -> Iterator[tuple[str, str, int, str]]:
-    """(kind, file, line from 1, new text of the line) for lines that a launch runs."""
+def edits(side_: Side, each: ReviewLaunch) -> dict[str, list[SmallEdit]]:
+    """Edits of lines that a launch runs, by kind."""
     run = watch(side_.release.predictor, each)
     assert run is not None
     outlines = Outlines(side_.tree)
-    seen: set[Any] = set()
-    for file, number in run.lines:
-        if file != SERVER_ARGS and not file.startswith(GROUPS):
-            continue
-        key = outlines.find(file, number)
-        if key is None or key in seen:
-            continue
-        seen.add(key)
-        function = outlines.function(key)
-        line = function.lines[key[2]]
-        text = outlines.of(file).source[line.start - 1]
-        last = outlines.of(file).source[line.end - 1]
-        indent = text[: len(text) - len(text.lstrip())]
-        if line.text.startswith("if ") and line.start == line.end and text.rstrip().endswith(":"):
-            head = re.match(r"(el)?if (.*):$", text.strip())
-            follows = function.lines[key[2] + 1].text if key[2] + 1 < len(function.lines) else ""
-            kind = "a raise" if follows.startswith("raise") else "a condition"
-            if head is not None:
-                yield kind, file, line.start, f"{indent}{head[1] or ''}if not ({head[2]}):"
-        elif found := _CONSTANT.search(last):
-            changed = last[: found.start(2)] + other(found[2]) + found[3]
-            is_field = ": " in line.text.partition("=")[0] and line.depth == 0
-            yield ("a default" if is_field else "a value"), file, line.end, changed
-        elif line.text.startswith("return ") and line.start == line.end and line.depth > 0:
-            yield "a guard", file, line.start, f"{indent}pass"
-        elif re.fullmatch(r"self\._handle_\w+\(\)", line.text):
-            yield "an order", file, line.start, f"{indent}pass"
+    keys = {
+        key
+        for file, number in run.lines
+        if file == SERVER_ARGS or file.startswith(GROUPS)
+        if (key := outlines.find(file, number)) is not None
+    }
+    found: dict[str, list[SmallEdit]] = defaultdict(list)
+    for key in sorted(keys):
+        lines = outlines.function(key).lines
+        source = outlines.of(key[0]).source
+        for kind, changes in of_line(lines, key[2], source):
+            found[kind].append(SmallEdit(kind, key[0], changes))
+    for place in sorted({key[:2] for key in keys}):
+        function = outlines.of(place[0]).functions[place[1]]
+        ran = [line for i, line in enumerate(function.lines) if (*place, i) in keys]
+        found["an order"] += swaps(place[0], ran, outlines.of(place[0]).source)
+    return found
 
 
-def raw(resolution: Resolution) -> Any:
-    """What a launch comes to, values only."""
-    outcome = resolution.outcome
-    error = outcome.error and (outcome.error.type, outcome.error.message)
-    return (
-        outcome.status,
-        error,
-        {n: (a.status, repr(a.value)) for n, a in resolution.fields.items()},
-    )
+def of_line(
+    lines: list[Line], index: int, source: list[str]
+) -> Iterator[tuple[str, tuple[tuple[int, str], ...]]]:
+    line = lines[index]
+    text, last = source[line.start - 1], source[line.end - 1]
+    indent = text[: len(text) - len(text.lstrip())]
+    one = line.start == line.end
+    head = re.match(r"(el)?if (.*):$", text.strip())
+    if line.text.startswith("if ") and one and head is not None:
+        follows = lines[index + 1].text if index + 1 < len(lines) else ""
+        kind = "a raise" if follows.startswith("raise") else "a condition"
+        yield kind, ((line.start, f"{indent}{head[1] or ''}if not ({head[2]}):"),)
+    elif found := _CONSTANT.search(last):
+        changed = last[: found.start(2)] + other(found[2]) + found[3]
+        is_field = ": " in line.text.partition("=")[0] and line.depth == 0
+        yield ("a default" if is_field else "a value"), ((line.end, changed),)
+    elif line.text.startswith("return ") and one and line.depth > 0:
+        yield "a guard", ((line.start, f"{indent}pass"),)
+    for number in range(line.start, line.end + 1):
+        for word in CHOSEN[1::2]:
+            if f'"{word}"' in source[number - 1] and "CHOICES" in line.text.upper():
+                new = source[number - 1].replace(f'"{word}"', f'"{word}x"')
+                yield "a choice", ((number, new),)
 
 
-def edited(tree: Tree, file: str, line: int, text: str) -> Tree:
-    lines = tree.read(file).decode().split("\n")
-    lines[line - 1] = text
-    return overlay(tree, {file: "\n".join(lines).encode()})
+def swaps(file: str, ran: list[Line], source: list[str]) -> Iterator[SmallEdit]:
+    """Steps of a resolution, one a line, of which two neighbours or two far ones change places."""
+    steps = [line for line in ran if line.start == line.end and line.depth < 3]
+    steps = [line for line in steps if _STEP.fullmatch(source[line.start - 1].strip())]
+    pairs = [*pairwise(steps), *zip(steps, steps[len(steps) // 2 :], strict=False)]
+    for one, two in pairs:
+        texts = source[one.start - 1], source[two.start - 1]
+        indents = {text[: len(text) - len(text.lstrip())] for text in texts}
+        if one is not two and one.depth == two.depth and len(indents) == 1:
+            yield SmallEdit("an order", file, ((one.start, texts[1]), (two.start, texts[0])))
+
+
+def edited(base: Side, some: list[SmallEdit]) -> Side:
+    lines: dict[str, list[str]] = {}
+    for each in some:
+        content = lines.setdefault(each.file, base.tree.read(each.file).decode().split("\n"))
+        for number, text in each.lines:
+            content[number - 1] = text
+    files = {file: "\n".join(content).encode() for file, content in lines.items()}
+    changed = Side(overlay(base.tree, files))
+    changed.borrow_from(base)
+    return changed
+
+
+def ending(resolution: Resolution) -> Any:
+    error = resolution.outcome.error
+    return resolution.outcome.status, error and (error.type, error.message)
+
+
+def answers(resolution: Resolution) -> dict[str, Any]:
+    return {name: (a.status, repr(a.value)) for name, a in resolution.fields.items()}
+
+
+def attributed(found: Review, subject: str) -> set[tuple[str | None, int | None]]:
+    """The edited lines to which the difference of a field (or of the start) is attributed."""
+    return {
+        site.place
+        for entry in found.entries
+        if subject in (entry.change.subject, field_name(entry.change))
+        for edit in entry.edits
+        for site in (edit.old, edit.new)
+        if site is not None
+    }
 
 
 @pytest.mark.parametrize("version", ["0.5.9", "0.5.23"])
 def test_small_edits_are_seen_and_attributed(version: str) -> None:
     base = side(version)
-    each = launch("sm100", *FLAGS)
-    before = raw(base.resolve(each))
-    by_kind: dict[str, list[tuple[str, int, str]]] = {}
-    for kind, file, line, text in edits(base, each):
-        by_kind.setdefault(kind, []).append((file, line, text))
-    visible = 0
-    kinds: set[str] = set()
+    each = launch("sm100", *FLAGS, *CHOSEN)
+    before = base.resolve(each)
+    assert before.outcome.status == "ok"
     wrong: list[Any] = []
-    for kind, places in sorted(by_kind.items()):
-        step = max(len(places) // _PER_KIND, 1)
-        for file, line, text in places[::step][: _PER_KIND + 1]:
-            changed = Side(edited(base.tree, file, line, text))
-            resolved = changed.resolve(each)
-            if resolved.outcome.status == "unknown" or raw(resolved) == before:
+    seen: list[SmallEdit] = []
+
+    def judge(edit: SmallEdit, found: Review, subjects: set[str]) -> None:
+        missed = [s for s in sorted(subjects) if edit.places.isdisjoint(attributed(found, s))]
+        seen.append(edit)
+        if missed:
+            wrong.append((edit, {s: sorted(attributed(found, s), key=str) for s in missed}))
+
+    def reviewed(some: list[SmallEdit]) -> Review:
+        return review(base, edited(base, some), [each], ("old", "new"), Plan(jobs=1))
+
+    kept: list[tuple[SmallEdit, dict[str, Any]]] = []
+    for kind, candidates in sorted(edits(base, each).items()):
+        visible = 0
+        for edit in candidates[:: max(len(candidates) // TRIED, 1)]:
+            if visible == PLENTY:
+                break
+            after = edited(base, [edit]).resolve(each)
+            if after.outcome.status == "unknown":
                 continue
-            visible += 1
-            kinds.add(kind)
-            found = review(base, changed, [each], ("old", "new"), Plan(jobs=1))
-            told = [e for e in found.entries if e.change.category != "log"]
-            at = {
-                s.place
-                for e in told
-                for edit in e.edits
-                for s in (edit.old, edit.new)
-                if s is not None
-            }
-            if not told or not any(f == file and abs((n or 0) - line) == 0 for f, n in at):
-                wrong.append((kind, file, line, text.strip(), sorted(at, key=str)))
+            if ending(after) != ending(before):
+                judge(edit, reviewed([edit]), {"start"})
+                visible += 1
+                continue
+            old, new = answers(before), answers(after)
+            changed = {name: new[name] for name in old if new.get(name) != old[name]}
+            if changed and all(status == "decided" for status, _ in changed.values()):
+                kept.append((edit, changed))
+                visible += 1
+    for at in range(-(-len(kept) // TOGETHER)):
+        # Several edits at once, of different kinds: each must find its own difference.
+        group = kept[at :: -(-len(kept) // TOGETHER)]
+        found = reviewed([edit for edit, _ in group])
+        together = answers(edited(base, [edit for edit, _ in group]).resolve(each))
+        for edit, changed in group:
+            others = {name for e, c in group if e is not edit for name in c}
+            alone = {n for n, v in changed.items() if n not in others and together.get(n) == v}
+            judge(edit, found if alone else reviewed([edit]), alone or set(changed))
     assert wrong == []
-    assert visible >= _WANTED
-    assert len(kinds) >= 4
+    assert len(seen) >= WANTED
+    assert {edit.kind for edit in seen} == KINDS

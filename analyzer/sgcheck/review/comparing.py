@@ -61,6 +61,8 @@ def review(
             status = resolved[0][0].outcome.status
             same = (Compared(launches[0], status, status),)
         return Review(*infos, same, (), names=names, notes=("both trees are the same",))
+    old.borrow_from(new)
+    new.borrow_from(old)
     resolved = resolve_both(old, new, launches, jobs=plan.jobs, progress=plan.progress)
     _refuse_refused(resolved, names)
     causes = Causes(old, new)

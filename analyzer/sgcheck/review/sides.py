@@ -53,6 +53,12 @@ class Side:
                 Outcome("unknown", reason=reason),
             )
 
+    def borrow_from(self, other: Side) -> None:
+        """Translate no file that the other tree has, too, and whose translation is kept."""
+        mine, theirs = self.release.predictor, other.release.predictor
+        mine.code.borrow_from(theirs.code)
+        mine.branching_code.borrow_from(theirs.branching_code)
+
     def flags(self, target: TargetSpec) -> FlagTable | None:
         """What the tree's own parser accepts; None where it could not be built."""
         return self.release.table(target)

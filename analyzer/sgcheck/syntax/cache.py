@@ -63,6 +63,7 @@ class CodeCache:
         self._live: dict[str, CodeType] = {}
         self._live_expressions: dict[str, CodeType] = {}
         self._read: dict[str, Conditions] = {}
+        self._lender: CodeCache | None = None
         self._dirty = False
         self._path = folder / self._pack_name() if folder is not None else None
         self._load()
@@ -126,10 +127,26 @@ class CodeCache:
             return live
         packed = self._code.get(file.path)
         if packed is None:
-            packed = self._translate(name, file)
+            packed = self._borrowed(file.path) or self._translate(name, file)
         code: CodeType = marshal.loads(packed)
         self._live[file.path] = code
         return code
+
+    def borrow_from(self, lender: CodeCache) -> None:
+        """Take over what another tree's files of the same path and content were translated to."""
+        if (lender.eager, lender.branching) == (self.eager, self.branching):
+            self._lender = lender
+
+    def _borrowed(self, path: str) -> bytes | None:
+        """The code of a file that the lender has translated, if it is the same one here."""
+        lender = self._lender
+        packed = lender._code.get(path) if lender is not None else None
+        if lender is None or packed is None or lender.tree.read(path) != self.tree.read(path):
+            return None
+        self._code[path] = packed
+        self._conditions[path] = lender._conditions[path]
+        self._dirty = True
+        return packed
 
     def _translate(self, name: str, file: ModuleFile) -> bytes:
         assert file.path is not None
