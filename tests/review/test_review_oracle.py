@@ -38,7 +38,7 @@ def launch_of(case: dict[str, Any]) -> ReviewLaunch:
 def test_every_real_difference_and_nothing_else(pair: dict[str, Any]) -> None:
     sides = [Side(open_tree(pair[side])) for side in ("old", "new")]
     launches = [launch_of(case) for case in pair["cases"]]
-    resolved = resolve_both(sides[0], sides[1], launches, jobs=1)
+    resolved = resolve_both(sides[0], sides[1], launches)
     wrong: dict[str, Any] = {}
     undecided = 0
     for case, launch, both in zip(pair["cases"], launches, resolved, strict=True):

@@ -10,8 +10,8 @@ from sgcheck.resolve.resolution import LaunchError
 from sgcheck.review.model import Change, Edit, Entry, ReviewLaunch, Site, field_name
 from sgcheck.review.pairing import Hunk, LineId, Outlines, executed, hunks, same_bytes
 from sgcheck.review.relevance import Slicer
-from sgcheck.review.sides import Side
-from sgcheck.review.watch import Run, watch
+from sgcheck.review.sides import Elsewhere, Side
+from sgcheck.review.watch import Run
 
 SHOWN_EDITS = 3
 _FLAG = re.compile(r"--[a-z0-9][\w-]*")
@@ -42,6 +42,7 @@ class Causes:
 
     old: Side
     new: Side
+    elsewhere: Elsewhere | None = None
     outlines: tuple[Outlines, Outlines] = field(init=False)
     _same: dict[str, bool] = field(default_factory=dict)
 
@@ -50,8 +51,12 @@ class Causes:
 
     def trace(self, launch: ReviewLaunch) -> Traced | None:
         """Watch a launch on both trees; None where its model is not known."""
-        first = watch(self.old.release.predictor, launch)
-        second = watch(self.new.release.predictor, launch) if first is not None else None
+        there = self.elsewhere.watch(launch) if self.elsewhere is not None else None
+        second = self.new.watch(launch)
+        if there is not None:
+            first = there.result()
+        else:
+            first = self.old.watch(launch) if second is not None else None
         if first is None or second is None:
             return None
         runs = (first, second)

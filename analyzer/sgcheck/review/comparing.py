@@ -23,7 +23,7 @@ from sgcheck.review.model import (
     Site,
     field_name,
 )
-from sgcheck.review.sides import Side, resolve_both
+from sgcheck.review.sides import Side, another_process, resolve_both
 from sgcheck.source import Progress, silent
 
 WATCHED = 8
@@ -32,7 +32,7 @@ WATCHED = 8
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a review is made. `jobs` as in `resolve_both`; `watched` 0: edits are not searched."""
+    """How a review is made. `jobs` as in `another_process`; `watched` 0: edits are not searched."""
 
     jobs: int | None = None
     watched: int = WATCHED
@@ -63,18 +63,19 @@ def review(
         return Review(*infos, same, (), names=names, notes=("both trees are the same",))
     old.borrow_from(new)
     new.borrow_from(old)
-    resolved = resolve_both(old, new, launches, jobs=plan.jobs, progress=plan.progress)
-    _refuse_refused(resolved, names)
-    causes = Causes(old, new)
-    declared = (Declarations(causes.outlines[0]), Declarations(causes.outlines[1]))
-    compared = [
-        _with_declarations(compare(each, *pair), declared)
-        for each, pair in zip(launches, resolved, strict=True)
-    ]
-    found = entries(compared)
-    by_name = {each.name: each for each in launches}
-    plan.progress(f"finding the lines behind {len(found)} differences", transient=True)
-    found = attribute(found, causes, by_name, plan.watched)
+    with another_process(old, len(launches), jobs=plan.jobs) as elsewhere:
+        resolved = resolve_both(old, new, launches, elsewhere=elsewhere, progress=plan.progress)
+        _refuse_refused(resolved, names)
+        causes = Causes(old, new, elsewhere)
+        declared = (Declarations(causes.outlines[0]), Declarations(causes.outlines[1]))
+        compared = [
+            _with_declarations(compare(each, *pair), declared)
+            for each, pair in zip(launches, resolved, strict=True)
+        ]
+        found = entries(compared)
+        by_name = {each.name: each for each in launches}
+        plan.progress(f"finding the lines behind {len(found)} differences", transient=True)
+        found = attribute(found, causes, by_name, plan.watched)
     found = [_with_texts(entry, causes) for entry in found]
     found = counterparts(found, causes)
     moved = {each for one in compared for each in one.moved}

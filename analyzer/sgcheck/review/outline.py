@@ -4,7 +4,6 @@ writes. Comments, line breaks and the order of functions leave no trace in the t
 from __future__ import annotations
 
 import ast
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -56,15 +55,27 @@ class Outline:
     functions: dict[str, Function] = field(default_factory=dict)
     source: list[str] = field(default_factory=list)
     problem: str | None = None
-    _starts: list[tuple[int, int, str, int]] = field(default_factory=list)
+    _at: dict[int, tuple[str, int]] | None = None
 
     def at(self, line: int) -> tuple[Function, int] | None:
         """The logical line that a line of the source belongs to: its function and index."""
-        found = bisect_right(self._starts, (line, 1 << 60, "~", 1 << 60))
-        for start, end, name, index in reversed(self._starts[max(found - 40, 0) : found]):
-            if start <= line <= end:
-                return self.functions[name], index
-        return None
+        if self._at is None:
+            self._at = self._index()
+        found = self._at.get(line)
+        return (self.functions[found[0]], found[1]) if found is not None else None
+
+    def _index(self) -> dict[int, tuple[str, int]]:
+        """Of several logical lines over one line of the source, the one that starts last."""
+        rows = [
+            (line.start, line.end, name, index)
+            for name, function in self.functions.items()
+            for index, line in enumerate(function.lines)
+        ]
+        found: dict[int, tuple[str, int]] = {}
+        for start, end, name, index in sorted(rows):
+            for number in range(start, end + 1):
+                found[number] = (name, index)
+        return found
 
     def text(self, line: int | None) -> str | None:
         """The statement at a line, folded to one line; None where there is none."""
@@ -78,23 +89,28 @@ def outline(file: str, content: bytes) -> Outline:
 
     The same content is read once, whichever trees have it.
     """
+    from sgcheck.review import outline_cache
+
     out = Outline(file)
+    kept = outline_cache.load(file, content)
+    if kept is not None:
+        out.functions = {function.name: function for function in kept}
+    else:
+        _read(out, content)
+        if out.problem is not None:
+            return out
+        outline_cache.store(file, content, list(out.functions.values()))
+    out.source = content.decode("utf-8", "replace").splitlines()
+    return out
+
+
+def _read(out: Outline, content: bytes) -> None:
     try:
         tree = ast.parse(content)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        out.problem = f"{type(error).__name__}: {error}"
-        return out
-    out.source = content.decode("utf-8", "replace").splitlines()
-    try:
         _Reader(out).block(tree.body, _Place(_function(out, ""), (), 0))
-    except RecursionError:
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         out.functions.clear()
-        out.problem = "RecursionError: nested too deeply"
-        return out
-    for name, function in out.functions.items():
-        out._starts += [(ln.start, ln.end, name, i) for i, ln in enumerate(function.lines)]
-    out._starts.sort()
-    return out
+        out.problem = f"{type(error).__name__}: {error}"
 
 
 def _function(out: Outline, name: str) -> Function:

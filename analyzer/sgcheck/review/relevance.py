@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from sgcheck.review.pairing import LineId, Outlines
 from sgcheck.review.watch import Run
 
-_HOPS = 3
+_HOPS = 8
+COMMON = 12
+"""Lines that call a function from which on it says little about any one value: looked at last."""
 
 
 @dataclass(slots=True)
@@ -56,9 +58,8 @@ class Slicer:
         guards = self._guards(near)
         yield guards
         near = near | guards
-        yield self._called(near)
         around = self._around(near)
-        yield around
+        yield self._called(near) | around
         seen = near | around
         for _ in range(_HOPS):
             written = self._written(near, seen)
@@ -70,6 +71,7 @@ class Slicer:
             seen |= written
             near = written
         yield self._called(seen)
+        yield self._called(seen, common=True)
 
     def _guards(self, lines: set[LineId]) -> set[LineId]:
         found: set[LineId] = set()
@@ -91,14 +93,18 @@ class Slicer:
                     todo.append(caller[:2])
         return found | self._guards(found)
 
-    def _called(self, lines: set[LineId]) -> set[LineId]:
-        """Everything that ran in functions called from `lines`, at any depth."""
+    def _called(self, lines: set[LineId], *, common: bool = False) -> set[LineId]:
+        """Everything that ran in functions called from `lines`, at any depth.
+
+        Without `common` not in those that are called from all over.
+        """
         found: set[LineId] = set()
         todo = list(lines)
         seen: set[tuple[str, str]] = set()
         while todo:
             for function in self._callees.get(todo.pop(), ()):
-                if function not in seen:
+                often = len(self._callers.get(function, ())) >= COMMON
+                if function not in seen and (common or not often):
                     seen.add(function)
                     inner = self._ran.get(function, set())
                     found |= inner

@@ -15,6 +15,7 @@ from sgcheck.findings.flags import FlagTable
 from sgcheck.findings.resolving import Release
 from sgcheck.resolve.resolution import Outcome, Reason, Resolution
 from sgcheck.review.model import ReviewLaunch
+from sgcheck.review.watch import Run, watch
 from sgcheck.source import Progress, Tree, open_tree, silent
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class Side:
     tree: Tree
     spec: str | None = None
     release: Release = field(init=False)
+    _watched: tuple[ReviewLaunch, Run | None] | None = None
 
     def __post_init__(self) -> None:
         from sgcheck.resolve.predict import Predictor
@@ -53,6 +55,12 @@ class Side:
                 Outcome("unknown", reason=reason),
             )
 
+    def watch(self, each: ReviewLaunch) -> Run | None:
+        """The lines of one launch (see `watch`); those of the last one are kept."""
+        if self._watched is None or self._watched[0] is not each:
+            self._watched = (each, watch(self.release.predictor, each))
+        return self._watched[1]
+
     def borrow_from(self, other: Side) -> None:
         """Translate no file that the other tree has, too, and whose translation is kept."""
         mine, theirs = self.release.predictor, other.release.predictor
@@ -69,33 +77,32 @@ def resolve_both(
     new: Side,
     launches: Sequence[ReviewLaunch],
     *,
-    jobs: int | None = None,
+    elsewhere: Elsewhere | None = None,
     progress: Progress = silent,
 ) -> list[tuple[Resolution, Resolution]]:
-    """Each launch on both trees, in order. `jobs` 2 or more: the old tree in a process of its own.
+    """Each launch on both trees, in order; on the old one in the other process if there is one.
 
     Launches of one machine follow each other while they are resolved, so that it is set up once.
-    Without `jobs`: two processes where there are two cores and enough launches.
     """
     order = sorted(range(len(launches)), key=lambda i: _machine(launches[i]))
     chunks = [order[at : at + CHUNK] for at in range(0, len(order), CHUNK)]
-    if jobs is None:
-        jobs = 2 if len(launches) >= WORTH_A_PROCESS and (os.cpu_count() or 1) > 1 else 1
     found: dict[int, tuple[Resolution, Resolution]] = {}
-    with _elsewhere(old if jobs > 1 else None) as submit:
-        running = [submit([launches[i] for i in chunk]) if submit else None for chunk in chunks]
-        news: list[list[Resolution]] = []
-        for number, chunk in enumerate(chunks):
-            progress(f"{number * CHUNK} of {len(launches)} launches resolved", transient=True)
-            news.append([new.resolve(launches[i]) for i in chunk])
-            if submit is None:
-                olds = [old.resolve(launches[i]) for i in chunk]
-                found.update(zip(chunk, zip(olds, news[-1], strict=True), strict=True))
-        for number, (chunk, future) in enumerate(zip(chunks, running, strict=True)):
-            if future is None:
-                continue
-            progress(f"{number * CHUNK} of {len(launches)} launches compared", transient=True)
-            found.update(zip(chunk, zip(future.result(), news[number], strict=True), strict=True))
+    running = [
+        elsewhere.resolve([launches[i] for i in chunk]) if elsewhere is not None else None
+        for chunk in chunks
+    ]
+    news: list[list[Resolution]] = []
+    for number, chunk in enumerate(chunks):
+        progress(f"{number * CHUNK} of {len(launches)} launches resolved", transient=True)
+        news.append([new.resolve(launches[i]) for i in chunk])
+        if elsewhere is None:
+            olds = [old.resolve(launches[i]) for i in chunk]
+            found.update(zip(chunk, zip(olds, news[-1], strict=True), strict=True))
+    for number, (chunk, future) in enumerate(zip(chunks, running, strict=True)):
+        if future is None:
+            continue
+        progress(f"{number * CHUNK} of {len(launches)} launches compared", transient=True)
+        found.update(zip(chunk, zip(future.result(), news[number], strict=True), strict=True))
     return [found[i] for i in range(len(launches))]
 
 
@@ -105,26 +112,38 @@ def _machine(each: ReviewLaunch) -> tuple[object, ...]:
     return (target.arch, target.gpu_name or "", target.count or 0, target.cuda or "", env)
 
 
-class _Submit:
-    """Sends chunks of launches to the other process."""
+class Elsewhere:
+    """The other process, which has the old tree."""
 
     def __init__(self, pool: ProcessPoolExecutor) -> None:
-        self.pool = pool
+        self._pool = pool
 
-    def __call__(self, launches: list[ReviewLaunch]) -> Future[list[Resolution]]:
-        return self.pool.submit(_resolve_there, launches)
+    def resolve(self, launches: list[ReviewLaunch]) -> Future[list[Resolution]]:
+        """What the launches resolve to there."""
+        return self._pool.submit(_resolve_there, launches)
+
+    def watch(self, launch: ReviewLaunch) -> Future[Run | None]:
+        """The lines of a launch there."""
+        return self._pool.submit(_watch_there, launch)
 
 
 @contextmanager
-def _elsewhere(side: Side | None) -> Iterator[_Submit | None]:
-    """A process for one tree; None where it is to be resolved here."""
-    if side is None or side.spec is None:
+def another_process(
+    side: Side, launches: int, *, jobs: int | None = None
+) -> Iterator[Elsewhere | None]:
+    """A process for one tree; None where there is to be none, or the tree lives here only.
+
+    Without `jobs`: where there are two cores and enough launches; else with 2 or more.
+    """
+    if jobs is None:
+        jobs = 2 if launches >= WORTH_A_PROCESS and (os.cpu_count() or 1) > 1 else 1
+    if jobs < 2 or side.spec is None:
         yield None
         return
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(1, context, _start, (side.spec,))
     try:
-        yield _Submit(pool)
+        yield Elsewhere(pool)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 
@@ -142,3 +161,8 @@ def _start(spec: str) -> None:
 def _resolve_there(launches: list[ReviewLaunch]) -> list[Resolution]:
     assert _side is not None
     return [_side.resolve(each) for each in launches]
+
+
+def _watch_there(launch: ReviewLaunch) -> Run | None:
+    assert _side is not None
+    return _side.watch(launch)

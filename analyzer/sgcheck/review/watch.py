@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from dataclasses import dataclass, field
 from types import FrameType
@@ -59,20 +60,27 @@ def watch(predictor: Predictor, each: ReviewLaunch) -> Run | None:
     argv = launch_argv(launch)
     if not launch.target.modelled or unknown_models(launch, argv):
         return None
+    # What is there already outlives this: the collector need not look at it, neither now and then
+    # nor when the machine is closed.
+    gc.freeze()
     machine = predictor._machine(launch, alone=True)
     run = Run()
     interpreter = machine.interpreter
-    with interpreter.running(OpaqueOperations(), seconds=SECONDS, steps=STEPS):
-        before = sys.gettrace()
-        sys.settrace(run.on_call)
-        try:
-            module = interpreter.module(SERVER_ARGS_MODULE)
-            with interpreter.session():
-                machine.world.enter(launch, machine.env_for(launch), argv)
-                run_launch(module, argv, None)
-        except (EngineSignal, Exception):
-            # What had run until then is still worth having.
-            pass
-        finally:
-            sys.settrace(before)
+    try:
+        with interpreter.running(OpaqueOperations(), seconds=SECONDS, steps=STEPS):
+            before = sys.gettrace()
+            sys.settrace(run.on_call)
+            try:
+                module = interpreter.module(SERVER_ARGS_MODULE)
+                with interpreter.session():
+                    machine.world.enter(launch, machine.env_for(launch), argv)
+                    run_launch(module, argv, None)
+            except (EngineSignal, Exception):
+                # What had run until then is still worth having.
+                pass
+            finally:
+                sys.settrace(before)
+    finally:
+        machine.close()
+        gc.unfreeze()
     return run
