@@ -30,6 +30,7 @@ CHOSEN = (
 PLENTY = 4
 """Visible edits of one kind that are enough."""
 TRIED = 12
+TRIED_SWAPS = 28
 TOGETHER = 4
 WANTED = 20
 KINDS = {"a choice", "a condition", "a default", "a guard", "a raise", "a value", "an order"}
@@ -163,45 +164,51 @@ def test_small_edits_are_seen_and_attributed(version: str) -> None:
     wrong: list[Any] = []
     seen: list[SmallEdit] = []
 
-    def judge(edit: SmallEdit, found: Review, subjects: set[str]) -> None:
-        missed = [s for s in sorted(subjects) if edit.places.isdisjoint(attributed(found, s))]
-        seen.append(edit)
-        wrong.extend((edit, s, sorted(attributed(found, s), key=str)) for s in missed)
+    def missed(edit: SmallEdit, found: Review, subjects: set[str]) -> dict[str, Any]:
+        places = {subject: attributed(found, subject) for subject in subjects}
+        return {s: sorted(p, key=str) for s, p in places.items() if edit.places.isdisjoint(p)}
 
     def reviewed(some: list[SmallEdit]) -> Review:
         return review(base, edited(base, some), [each], ("old", "new"), Plan(jobs=1))
 
+    def judge(edit: SmallEdit, subjects: set[str]) -> None:
+        """By itself: there must be no doubt."""
+        if missing := missed(edit, reviewed([edit]), subjects):
+            wrong.append((edit, missing))
+
     kept: list[tuple[SmallEdit, dict[str, Any]]] = []
-    for _, candidates in sorted(edits(base, each).items()):
+    for kind, candidates in sorted(edits(base, each).items()):
         visible = 0
-        for edit in candidates[:: max(len(candidates) // TRIED, 1)]:
+        tried = TRIED_SWAPS if kind == "an order" else TRIED
+        for edit in candidates[:: max(len(candidates) // tried, 1)]:
             if visible == PLENTY:
                 break
             after = edited(base, [edit]).resolve(each)
             if after.outcome.status == "unknown":
                 continue
-            if ending(after) != ending(before):
-                judge(edit, reviewed([edit]), {"start"})
-                visible += 1
-                continue
             old, new = answers(before), answers(after)
-            changed = {name: new[name] for name in old if new.get(name) != old[name]}
-            if edit.kind == "a guard" and changed:
-                # Of what everything calls, nothing says that it was the cause but itself.
-                judge(edit, reviewed([edit]), set(changed))
-                visible += 1
+            changed = {name: new[name] for name in new if new[name] != old.get(name)}
+            if ending(after) != ending(before):
+                judge(edit, {"start"})
             elif changed and all(status == "decided" for status, _ in changed.values()):
                 kept.append((edit, changed))
-                visible += 1
-    for at in range(-(-len(kept) // TOGETHER)):
-        # Several edits at once, of different kinds: each must find its own difference.
-        group = kept[at :: -(-len(kept) // TOGETHER)]
+            else:
+                continue
+            seen.append(edit)
+            visible += 1
+    groups = -(-len(kept) // TOGETHER)
+    found_together = 0
+    for group in (kept[at::groups] for at in range(groups)):
+        # Several edits at once, of different kinds: most find their own difference even so.
         found = reviewed([edit for edit, _ in group])
-        together = answers(edited(base, [edit for edit, _ in group]).resolve(each))
         for edit, changed in group:
             others = {name for e, c in group if e is not edit for name in c}
-            alone = {n for n, v in changed.items() if n not in others and together.get(n) == v}
-            judge(edit, found if alone else reviewed([edit]), alone or set(changed))
+            alone = changed.keys() - others
+            if alone and not missed(edit, found, set(alone)):
+                found_together += 1
+            else:
+                judge(edit, set(changed))
     assert not wrong, "\n".join(map(str, wrong))
     assert len(seen) >= WANTED
     assert {edit.kind for edit in seen} == KINDS
+    assert found_together > len(kept) / 2
