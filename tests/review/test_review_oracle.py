@@ -76,7 +76,9 @@ by_pair = pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: f"{pair['old']
 @pytest.mark.release
 @by_pair
 def test_real_differences_of_a_sample(pair: dict[str, Any]) -> None:
-    assert judge(pair, sample(pair)) == ({}, 0)
+    wrong, undecided = judge(pair, sample(pair))
+    assert wrong == {}
+    assert undecided <= 1
 
 
 @pytest.mark.long

@@ -191,15 +191,17 @@ def run_review(
     from sgcheck.source import StderrProgress, open_tree
 
     progress = StderrProgress()
+    sides: list[Side] = []
     try:
-        sides = [
-            Side(open_tree(spec, offline=params["offline"], progress=progress), spec)
-            for spec in (old, new)
-        ]
+        for spec in (old, new):
+            tree = open_tree(spec, offline=params["offline"], progress=progress)
+            sides.append(Side(tree, spec))
         plan = Plan(jobs=params["jobs"], progress=progress)
         return review(sides[0], sides[1], launches, (old, new), plan)
     finally:
         progress.clear()
+        for side in sides:
+            side.tree.close()
 
 
 def _write(found: Review, params: Mapping[str, Any]) -> None:

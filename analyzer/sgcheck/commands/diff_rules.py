@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sgcheck.commands import options
 from sgcheck.commands.levels import EXIT_OK
 from sgcheck.commands.output import note, stdout_terminal, write, write_json
 from sgcheck.errors import UsageError
+
+if TYPE_CHECKING:
+    from sgcheck.source import Tree
 
 
 def diff_rules(old: str, new: str, params: Mapping[str, Any]) -> int:
@@ -24,13 +27,17 @@ def diff_rules(old: str, new: str, params: Mapping[str, Any]) -> int:
     names = options.split_names(params["fields"])
     progress = StderrProgress()
     graphs = []
+    trees: list[Tree] = []
     try:
-        trees = [open_tree(s, offline=params["offline"], progress=progress) for s in (old, new)]
+        for spec in (old, new):
+            trees.append(open_tree(spec, offline=params["offline"], progress=progress))
         for spec, tree in zip((old, new), trees, strict=True):
             progress(f"reading the rules of {spec}", transient=True)
             graphs.append(build_graph(tree))
     finally:
         progress.clear()
+        for tree in trees:
+            tree.close()
     for graph in graphs:
         for problem in graph.graph["problems"]:
             note(f"not read: {problem}")

@@ -65,6 +65,9 @@ class Tree(ABC):
     def metadata(self) -> str | None:
         """The core metadata (METADATA) with the release's requirements; None if there is none."""
 
+    def close(self) -> None:  # noqa: B027 - most trees keep nothing open
+        """Give back what reading keeps open; a later `read` opens it again."""
+
     def permalink(self, path: str, line: int, end_line: int | None = None) -> str | None:
         """The address of a line (from 1) upstream; None unless the file there is the same."""
         ref = self.ref
@@ -246,6 +249,9 @@ class OverlayTree(Tree):
 
     def metadata(self) -> str | None:
         return self._base.metadata()
+
+    def close(self) -> None:
+        self._base.close()
 
     def matches_upstream(self, path: str) -> bool:
         return not self._top.exists(path) and self._base.matches_upstream(path)
