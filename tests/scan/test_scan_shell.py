@@ -142,8 +142,22 @@ def test_presets_carry_their_label() -> None:
     ]
 
 
+def test_many_presets_are_launches_of_their_own_whatever_follows() -> None:
+    cases = " ".join(f"p{n}) T={n}; M=m{n} ;;" for n in range(40))
+    options = "".join(f'[[ -n "$O{n}" ]] && A+=(--o{n} "$O{n}")\n' for n in range(5))
+    text = (
+        f'A=()\ncase "$1" in {cases} *) exit 1 ;; esac\n{options}{START} --tp $T --m $M "${{A[@]}}"'
+    )
+    found = scripts(text)
+    assert [x.label for x in found] == [f"p{n}" for n in range(40)]
+    assert [[w.text for w in x.argv[:4]] for x in found] == [
+        ["--tp", str(n), "--m", f"m{n}"] for n in range(40)
+    ]
+    assert all(w.text is None and w.many == "any" for w in found[0].argv[4:])
+
+
 def test_more_presets_than_can_be_followed_are_one_launch_with_unknown_values() -> None:
-    cases = " ".join(f"p{n}) T={n}; M=m{n}; A+=(--x{n}) ;;" for n in range(20))
+    cases = " ".join(f"p{n}) T={n}; M=m{n}; A+=(--x{n}) ;;" for n in range(80))
     text = f'A=(--first)\ncase "$1" in {cases} *) exit 1 ;; esac\n{START} "${{A[@]}}" --tp $T --m m'
     (launch,) = scripts(text)
     words = [(w.text, w.many) for w in launch.argv]

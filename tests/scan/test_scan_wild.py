@@ -286,3 +286,17 @@ def test_flags_that_no_branch_has_set_are_no_words() -> None:
 def test_variables_that_slurm_hands_on() -> None:
     (launch,) = launches(f"srun --export=ALL,A=1,B=2 {START}\n")
     assert {n: v.value.text for n, v in launch.env.items()} == {"A": "1", "B": "2"}
+
+
+def test_variables_of_an_operator_inside_a_containers_script() -> None:
+    text = (
+        "kind: Pod\nspec:\n  containers:\n  - command: [sh, -c]\n    args:\n    - "
+        f"{START} --nnodes $(GROUP_SIZE) --x=$(nproc) --y $(KNOWN)\n"
+        "    env: [{name: KNOWN, value: '1'}]\n"
+    )
+    (launch,) = launches(text, "a.yaml")
+    assert [(w.text, w.reason) for w in launch.argv if not (w.text or "").startswith("--")] == [
+        (None, "injected at run time"),
+        (None, "output of a command"),
+        ("1", None),
+    ]

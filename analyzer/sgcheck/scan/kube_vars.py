@@ -11,8 +11,8 @@ from sgcheck.scan.words import Field
 def expand_variables(file: SourceFile, text: Mapped, values: Mapping[str, Field]) -> Mapped:
     """`text` with `$(NAME)` replaced by the container's variables and `$$` by `$`.
 
-    A name that the manifest does not set stays as it is in a script (there it is a command substitution);
-    in a plain word it is unknown: an operator injects it.
+    A name that the manifest does not set is unknown: an operator injects it. In a script only a name in
+    capitals is taken for one; anything else there is a command substitution.
     """
     raw = text.text
     if "$" not in raw:
@@ -31,7 +31,7 @@ def expand_variables(file: SourceFile, text: Mapped, values: Mapping[str, Field]
             continue
         name = raw[i + 2 : close]
         value = values.get(name)
-        if value is None and (script or not _is_name(name)):
+        if value is None and not (_is_variable(name) if script else _is_name(name)):
             i += 1
             continue
         pieces.append(text[at:i])
@@ -44,6 +44,10 @@ def expand_variables(file: SourceFile, text: Mapped, values: Mapping[str, Field]
         i = at = close + 1
     pieces.append(text[at:])
     return join(pieces)
+
+
+def _is_variable(text: str) -> bool:
+    return text.isidentifier() and text.upper() == text
 
 
 def _is_name(text: str) -> bool:

@@ -13,6 +13,7 @@ from sgcheck.scan.words import Field
 Value: TypeAlias = "Field | tuple[Field, ...]"
 
 MAX_PATHS = 16
+MAX_PRESETS = 64
 _MAX_CHOICES = 8
 
 
@@ -135,8 +136,9 @@ def _choices_of(file: SourceFile, field: Field) -> tuple[Choice, ...]:
 def limit_paths(file: SourceFile, states: list[State]) -> list[State]:
     """At most `MAX_PATHS` paths.
 
-    With more, paths that left the same variables become one; if that is not enough all become one, in
-    which differing texts are unknown and differing lists keep what they have in common.
+    With more, paths that left the same variables become one; if that is not enough, those of one preset
+    (the first condition that was taken) become one, in which differing texts are unknown and differing
+    lists keep what they have in common. Beyond `MAX_PRESETS` all become one.
     """
     alive = [s for s in states if s.alive]
     if len(alive) <= MAX_PATHS:
@@ -144,14 +146,24 @@ def limit_paths(file: SourceFile, states: list[State]) -> list[State]:
     alive = _without_twins(alive)
     if len(alive) <= MAX_PATHS:
         return alive
-    joined = alive[0].copy()
-    for name in differing(alive):
-        values = [s.values.get(name) for s in alive]
+    presets: dict[tuple[str, ...], list[State]] = {}
+    for state in alive:
+        presets.setdefault(state.label[:1], []).append(state)
+    if len(presets) > MAX_PRESETS:
+        return [_joined(file, alive)]
+    return [_joined(file, each) if len(each) > 1 else each[0] for each in presets.values()]
+
+
+def _joined(file: SourceFile, states: list[State]) -> State:
+    """One path for several, in which what differs is unknown."""
+    joined = states[0].copy()
+    for name in differing(states):
+        values = [s.values.get(name) for s in states]
         joined.values[name] = _joined_value(file, name, values)
-    joined.label = _common(s.label for s in alive)
-    joined.assumptions = _common(s.assumptions for s in alive)
+    joined.label = _common(s.label for s in states)
+    joined.assumptions = _common(s.assumptions for s in states)
     joined.facts = {}
-    return [joined]
+    return joined
 
 
 def _common(items: Iterable[tuple[str, ...]]) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from sgcheck.scan.model import Choice, Many, Word
 from sgcheck.scan.text import EMPTY, FILL, Hole, Mapped, SourceFile, join
 
 _MAX_CHOICES = 16
+_LONG_SOURCE = 200
 BLANKS = " \t\r\n"
 _QUOTING = "'\"\\`| >-+\t\r\n"
 _ESCAPED = ("\\", " ", "\n", "\r", "\t")
@@ -69,8 +70,8 @@ def to_word(file: SourceFile, field: Field) -> Word:
     choices = _choices(file, text)
     many: Many = "one" if choices else field.many
     source = clean_source(file, field.start, field.end) or holes[0].source
-    if "\n" in source and len(text.rstrip(FILL)) == 1:  # a variable that was put together elsewhere
-        source = holes[0].source
+    if "\n" in source and (len(text.rstrip(FILL)) == 1 or len(source) > _LONG_SOURCE):
+        source = holes[0].source  # a variable that was put together elsewhere
     if holes[0].spliced and len(text.rstrip(FILL)) == 1:
         many = "any"
         if holes[0].source.startswith(("{{", "{%")):  # the masked line is shorter than the action
