@@ -6,10 +6,11 @@ import builtins
 import inspect
 import sys
 from collections.abc import Callable
+from functools import partial
 from types import FrameType, FunctionType, MethodType
 from typing import Any
 
-from sgcheck.interp import access, constructors, guards, natives
+from sgcheck.interp import access, constructors, guards, iterators, natives
 from sgcheck.interp.access import MARK, Namespace
 from sgcheck.interp.runtime import RUNTIME as R
 from sgcheck.resolve.resolution import Reason
@@ -180,11 +181,14 @@ def _len(obj: Any) -> Any:
 
 def _lift(native: Callable[..., Any]) -> Callable[..., Any]:
     name = native.__name__
+    walks = name in ("enumerate", "reversed", "zip")
 
     def run(*args: Any, **kwargs: Any) -> Any:
         for value in args:
             if issubclass(type(value), Unknown):
                 return ASK[-1].apply(native, (*args,), kwargs)
+        if walks and R.region is not None:
+            return iterators.combined(native, args, kwargs)
         return guards.native_call(native, args, kwargs)
 
     run.__name__ = run.__qualname__ = name
@@ -220,6 +224,8 @@ def _map(function: Any, *iterables: Any) -> Any:
     for value in iterables:
         if issubclass(type(value), Unknown):
             return ASK[-1].apply(map, (function, *iterables), {})
+    if R.region is not None:
+        return iterators.mapped(partial(guards.call, function), iterables)
     sources = [iter(i) for i in iterables]
 
     def results() -> Any:
@@ -233,6 +239,9 @@ def _map(function: Any, *iterables: Any) -> Any:
 def _filter(function: Any, elements: Any) -> Any:
     if issubclass(type(elements), Unknown):
         return ASK[-1].apply(filter, (function, elements), {})
+    if R.region is not None:
+        test = bool if function is None else partial(guards.call, function)
+        return iterators.filtered(test, elements)
     source = iter(elements)
 
     def results() -> Any:
@@ -279,7 +288,7 @@ def _iter(obj: Any, *sentinel: Any) -> Any:
     if issubclass(type(obj), Unknown):
         return ASK[-1].iterate(obj)
     if not sentinel:
-        return iter(obj)
+        return iter(obj) if R.region is None else iterators.walked(obj)
 
     def calls() -> Any:
         while True:

@@ -73,5 +73,7 @@ def join(
             )
             for key in keys
         }
-        joined.append((source, cells))
+        # A way on which a key was there may be impossible here.
+        there = {key: value for key, value in cells.items() if value is not MISSING}
+        joined.append((source, there))
     return [*base, *joined]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from sgcheck.interp import natives
 from sgcheck.interp.guards_objects import CONTAINERS
+from sgcheck.interp.iterators import Stream
 from sgcheck.interp.runtime import RUNTIME
 from sgcheck.values.symbols import Choice
 from sgcheck.values.unknown import ASK, Unknown
@@ -71,6 +73,8 @@ def del_item(obj: Any, key: Any) -> None:
     """`del obj[key]`."""
     if isinstance(key, Unknown):
         key = ASK[-1].concrete(key)
+    if type(obj) is dict:
+        natives.know_whether_there(obj, key)
     if R.journal is not None and isinstance(obj, CONTAINERS):
         R.journal.container(obj)
     del obj[key]
@@ -81,6 +85,16 @@ def fresh(value: Any) -> Any:
     if R.region is not None:
         R.fresh.append(value)
     return value
+
+
+def streamed(source: Any) -> Any:
+    """A generator expression."""
+    return Stream(source) if R.region is not None else source
+
+
+def streamed_again(make: Callable[[], Any]) -> Any:
+    """A generator expression that is handed on at once: it may be made again."""
+    return Stream(make(), make) if R.region is not None else make()
 
 
 def iterated(value: Any) -> Any:
@@ -113,6 +127,18 @@ def keyed_display(keys: tuple[Any, ...], values: tuple[Any, ...]) -> Any:
     if R.on_display is not None:
         R.on_display(made, sys._getframe(1))
     return fresh(made)
+
+
+def overlaid_display(*parts: Any) -> dict[Any, Any]:
+    """A dictionary display with `**`: `parts` follow each other, later keys before earlier ones."""
+    made: dict[Any, Any] = {}
+    for part in parts:
+        if not issubclass(type(part), Unknown) and not hasattr(part, "keys"):
+            raise TypeError(f"{type(part).__name__!r} object is not a mapping")
+        natives.overlay(made, part)
+    if R.on_display is not None:
+        R.on_display(made, sys._getframe(1))
+    return made
 
 
 def set_display(elements: tuple[Any, ...]) -> Any:

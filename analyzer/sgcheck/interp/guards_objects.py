@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from enum import EnumMeta
 from functools import partial
+from inspect import CO_GENERATOR
 from types import (
     FrameType,
     FunctionType,
@@ -19,6 +20,7 @@ from types import (
 from typing import Any
 
 from sgcheck.interp import access, constructors, natives
+from sgcheck.interp.iterators import Stream
 from sgcheck.interp.runtime import RUNTIME
 from sgcheck.syntax.names import (
     FORBIDDEN_ATTRIBUTES,
@@ -33,6 +35,7 @@ R = RUNTIME
 
 CONTAINERS = (list, dict, set, deque, bytearray)
 _FRESH_TYPES = (list, dict, set)
+_STREAMS = (GeneratorType, Stream)
 _SLOTS = (WrapperDescriptorType, MethodWrapperType)
 _STORING_SLOTS = frozenset({"__setattr__", "__setitem__"})
 _MAKING = frozenset(
@@ -166,7 +169,7 @@ def call(func: Any, /, *args: Any, **kwargs: Any) -> Any:
             if function.__class__ is FunctionType and function.__code__.co_flags & _VARKEYWORDS:
                 R.on_declare(func, "", args, (kwargs, sys._getframe(1)))
         if R.region is not None:
-            return R.region(func, args, kwargs)
+            return explored(func, args, kwargs)
         return func(*args, **kwargs)
     special = (
         constructors.SPECIAL_CALLS.get(func) if kind is type or kind is natives.BUILTIN else None
@@ -180,7 +183,7 @@ def call(func: Any, /, *args: Any, **kwargs: Any) -> Any:
             result = special(*args, **kwargs)
         except Escape as escape:
             # list(generator): as with a comprehension, only what it would have given is not known.
-            if len(args) == 1 and not kwargs and type(args[0]) is GeneratorType:
+            if len(args) == 1 and not kwargs and type(args[0]) in _STREAMS:
                 return ASK[-1].computed(escape, func if func in _FRESH_TYPES else None)
             raise
         if type(result) in _FRESH_TYPES:
@@ -196,7 +199,7 @@ def call(func: Any, /, *args: Any, **kwargs: Any) -> Any:
             if kind is EnumMeta and len(args) == 1 and issubclass(type(args[0]), Unknown):
                 return ASK[-1].member(func, args[0])
             if R.region is not None:
-                return R.region(func, args, kwargs)
+                return explored(func, args, kwargs)
             return func(*args, **kwargs)
         return native_call(func, args, kwargs)
     if issubclass(kind, Unknown):
@@ -205,9 +208,20 @@ def call(func: Any, /, *args: Any, **kwargs: Any) -> Any:
         return call(func.func, *func.args, *args, **{**func.keywords, **kwargs})
     if natives.is_tree_class(kind):
         if R.region is not None:
-            return R.region(func, args, kwargs)
+            return explored(func, args, kwargs)
         return func(*args, **kwargs)
     return native_call(func, args, kwargs)
+
+
+def explored(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call of code of the tree while paths are explored."""
+    function = func.__func__ if type(func) is MethodType else func
+    if type(function) is FunctionType and function.__code__.co_flags & CO_GENERATOR:
+        # Nothing of it runs before somebody wants its elements.
+        return Stream(func(*args, **kwargs), partial(func, *args, **kwargs))
+    assert R.region is not None
+    result = R.region(func, args, kwargs)
+    return Stream(result) if type(result) is GeneratorType else result
 
 
 def native_call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -295,7 +309,7 @@ def method(obj: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
         if kwargs and R.on_declare is not None:
             R.on_declare(func, "", args, (kwargs, sys._getframe(1)))
         if R.region is not None:
-            return R.region(func, args, kwargs)
+            return explored(func, args, kwargs)
         return func(*args, **kwargs)
     return call(func, *args, **kwargs)
 

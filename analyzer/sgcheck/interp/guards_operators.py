@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sgcheck.interp import natives, typed
-from sgcheck.interp.guards_items import holds_unknown
+from sgcheck.interp.guards_items import fresh, holds_unknown
 from sgcheck.interp.guards_objects import CONTAINERS
 from sgcheck.interp.runtime import RUNTIME
 from sgcheck.values.signals import Escape, LimitReached
@@ -145,6 +145,15 @@ def modulo(left: Any, right: Any) -> Any:
     return left % right
 
 
+def either(left: Any, right: Any) -> Any:
+    """`left | right`; a later dictionary's keys may be there on some paths only."""
+    if R.region is not None and type(left) is dict and type(right) is dict:
+        made = dict(left)
+        natives.overlay(made, right)
+        return fresh(made)
+    return left | right
+
+
 def in_place(name: str, plain: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     native = getattr(operator, name)
 
@@ -157,6 +166,9 @@ def in_place(name: str, plain: Callable[[Any, Any], Any]) -> Callable[[Any, Any]
                 R.journal.container(left)
             if isinstance(right, Unknown):
                 raise Escape(right.reason)
+            if name == "ior" and R.region is not None and type(left) is type(right) is dict:
+                natives.overlay(left, right)
+                return left
             if name == "imul" and isinstance(right, int):
                 _bounded(len(left) * right)
             elif isinstance(left, list) and hasattr(right, "__len__"):

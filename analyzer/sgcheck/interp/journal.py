@@ -14,19 +14,21 @@ from typing import Any
 
 from sgcheck.resolve.resolution import Reason
 from sgcheck.values.signals import Escape
+from sgcheck.values.unknown import ASK
 
 
 class _Missing:
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return "MISSING"
+        return self._leaked() if len(ASK) > 1 else "MISSING"
 
     def _leaked(self, *args: Any) -> Any:
         # It must never be seen by code of the tree: better no answer than a wrong one.
         raise Escape(Reason("engine(absent value read)"))
 
     __iter__ = __len__ = __call__ = __getitem__ = __bool__ = __format__ = __str__ = _leaked
+    __deepcopy__ = __copy__ = __reduce_ex__ = _leaked
     __lt__ = __le__ = __gt__ = __ge__ = __add__ = __radd__ = __mul__ = __int__ = __index__ = _leaked
 
     def __getattr__(self, name: str) -> Any:

@@ -232,13 +232,20 @@ def _dict_update(obj: dict[Any, Any], /, *args: Any, **kwargs: Any) -> None:
         R.on_display(kwargs, sys._getframe(2))
     if R.region is not None:
         for source in (*args, kwargs):
-            content = source if isinstance(source, dict) else dict(source)
-            for key, value in content.items():
-                made = ASK[-1].overlaid(value, obj, key) if type(value) is Choice else value
-                if made is not MISSING:
-                    obj[key] = made
+            overlay(obj, source)
         return
     obj.update(*args, **kwargs)
+
+
+def overlay(mapping: dict[Any, Any], source: Any) -> None:
+    """`mapping.update(source)` where keys of `source` may be there on some paths only."""
+    if issubclass(type(source), Unknown):
+        source = ASK[-1].concrete(source)
+    content = source if isinstance(source, dict) else dict(source)
+    for key, value in content.items():
+        made = ASK[-1].overlaid(value, mapping, key) if type(value) is Choice else value
+        if made is not MISSING:
+            mapping[key] = made
 
 
 def _dict_get(obj: dict[Any, Any], key: Any, default: Any = None, /) -> Any:
@@ -264,13 +271,13 @@ def _settled(name: str) -> Callable[..., Any]:
 def _dict_setdefault(obj: dict[Any, Any], key: Any, default: Any = None, /) -> Any:
     if issubclass(type(key), Unknown):
         key = ASK[-1].concrete(key)
-    _know_whether_there(obj, key)
+    know_whether_there(obj, key)
     if R.journal is not None and key not in obj:
         R.journal.item(obj, key)
     return obj.setdefault(key, default)
 
 
-def _know_whether_there(obj: dict[Any, Any], key: Any) -> None:
+def know_whether_there(obj: dict[Any, Any], key: Any) -> None:
     """Decide whether a key is there that is so on some paths only."""
     value = obj.get(key)
     if type(value) is Choice and any(case is MISSING for _, case in value.cases):
@@ -281,7 +288,7 @@ def _dict_pop(obj: dict[Any, Any], /, *args: Any) -> Any:
     if args and issubclass(type(args[0]), Unknown):
         args = (ASK[-1].concrete(args[0]), *args[1:])
     if args:
-        _know_whether_there(obj, args[0])
+        know_whether_there(obj, args[0])
     if R.journal is not None and args and obj and args[0] in obj:
         R.journal.container(obj)
     return obj.pop(*args)

@@ -379,7 +379,10 @@ class SymbolicOperations(Questions):
         return self.test(self.space.any_of(self._key_present(k, mapping) for k in maybe))
 
     def iterate(self, value: Unknown) -> Any:
-        return iter(self.concrete(value))
+        found = self.concrete(value)
+        if type(found) is dict:
+            self.settle(found)
+        return iter(found)
 
     def pick(self, value: Unknown) -> Any:
         """One case of a choice (by branching); the case itself may be unknown."""

@@ -400,7 +400,7 @@ class Answers:
 
     def shown(self, value: Any, given: Condition) -> JsonValue:
         """The value of one step: a list of its cases where it has several."""
-        answer = expand(self.space, value, given)
+        answer = expand(self.space, value, given, where_there=True)
         if answer.reason is not None:
             return f"<unknown: {answer.reason.code}>"
         if len(answer.cases) == 1:

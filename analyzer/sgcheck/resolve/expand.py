@@ -36,8 +36,8 @@ class Expanded:
     reason: Reason | None = None
 
 
-def expand(space: Space, value: Any, given: Condition) -> Expanded:
-    """All values that `value` has where `given` holds."""
+def expand(space: Space, value: Any, given: Condition, *, where_there: bool = False) -> Expanded:
+    """All values that `value` has where `given` holds; with `where_there` it may be absent there."""
     todo = [given]
     done: list[tuple[Condition, JsonValue]] = []
     steps = 0
@@ -47,7 +47,12 @@ def expand(space: Space, value: Any, given: Condition) -> Expanded:
         if steps > 4 * _MAX_CASES:
             return Expanded(reason=Reason("limit(cases)"))
         try:
-            result = plain(_known(space, value, condition))
+            found = _known(space, value, condition)
+            if found is MISSING:
+                if where_there:
+                    continue
+                raise _Open(Reason("engine(absent value read)"))
+            result = plain(found)
         except _Open as open_:
             return Expanded(reason=open_.reason)
         except _Split as split:

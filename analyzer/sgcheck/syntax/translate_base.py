@@ -8,6 +8,9 @@ from typing import TypeVar
 
 from sgcheck.syntax.names import PREFIX, RESERVED_NAMES, guard
 
+# Calls that must stay plain calls: the interpreter looks at the calling frame.
+FRAME_CALLS = frozenset({"super", "locals", "globals", "vars", "dir"})
+
 _T = TypeVar("_T", bound=ast.AST)
 
 
@@ -132,5 +135,6 @@ class Base(ast.NodeTransformer):
             return False
         return not any(
             isinstance(n, ast.NamedExpr | ast.Yield | ast.YieldFrom | ast.Await)
+            or (isinstance(n, ast.Name) and n.id in FRAME_CALLS)
             for n in ast.walk(node)
         )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 from sgcheck.syntax import scopes
-from sgcheck.syntax.names import FORBIDDEN_ATTRIBUTES, GUARDED_ATTRIBUTES
-from sgcheck.syntax.translate_base import Base, Scope
+from sgcheck.syntax.names import FORBIDDEN_ATTRIBUTES, GUARDED_ATTRIBUTES, guard
+from sgcheck.syntax.translate_base import FRAME_CALLS, Base, Scope
 
 _BINARY_GUARDS = {
     ast.Add: "add",
@@ -21,8 +21,6 @@ _COMPARE_GUARDS: dict[type[ast.cmpop], str] = {
     ast.Is: "is",
     ast.IsNot: "isn",
 }
-# Calls that must stay plain calls: the interpreter looks at the calling frame.
-_FRAME_CALLS = frozenset({"super", "locals", "globals", "vars", "dir"})
 _QUIET = (ast.Name, ast.Constant, ast.Lambda)
 """Arguments whose evaluation neither fails nor does anything."""
 _ANY_ALL = frozenset({"any", "all"})
@@ -88,21 +86,28 @@ class Expressions(Base):
     # -- calls ---------------------------------------------------------------------
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
+        if self.branching and self._function_depth():
+            for one in (*node.args, *(k.value for k in node.keywords)):
+                if isinstance(one, ast.GeneratorExp) and self._may_be_delayed(one):
+                    # Nothing changes between its making and the call: it can be made again.
+                    one.made_again = True  # type: ignore[attr-defined]
         func = node.func
         node.args = [self.visit(a) for a in node.args]
         node.keywords = [self.visit(k) for k in node.keywords]
+        for keyword in node.keywords:
+            if keyword.arg is None:
+                keyword.value = self._settled(keyword.value)
         if isinstance(func, ast.Name):
-            if func.id in _FRAME_CALLS and not node.args and self._is_module_name(func.id):
+            if func.id in FRAME_CALLS and not node.args and self._is_module_name(func.id):
                 return node
             if (
                 self.branching
                 and func.id in _ANY_ALL
                 and len(node.args) == 1
-                and isinstance(node.args[0], ast.GeneratorExp)
                 and self._is_module_name(func.id)
-                and self._may_be_delayed(node.args[0])
+                and (make := self._again(node.args[0])) is not None
             ):
-                return self._guard(func.id, node, self._thunk(node.args[0]))
+                return self._guard(func.id, node, make)
         if isinstance(func, ast.Attribute):
             value = self.visit(func.value)
             given = (*node.args, *(k.value for k in node.keywords))
@@ -127,6 +132,23 @@ class Expressions(Base):
         return self._at(
             ast.Call(self._load("c", node), [self.visit(func), *node.args], node.keywords), node
         )
+
+    @staticmethod
+    def _again(node: ast.expr) -> ast.expr | None:
+        """What makes an argument, where it is a generator expression that can be made again."""
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            return node.args[0] if node.func.id == guard("again") else None
+        return None
+
+    def _settled(self, node: ast.expr) -> ast.expr:
+        """Where paths are explored: a dictionary in which each key is there or is not."""
+        return self._guard("it", node, node) if self.branching and self._function_depth() else node
+
+    def visit_Starred(self, node: ast.Starred) -> ast.expr:
+        node.value = self.visit(node.value)
+        if isinstance(node.ctx, ast.Load):
+            node.value = self._settled(node.value)
+        return node
 
     @staticmethod
     def _is_plain(node: ast.Call) -> bool:
@@ -189,11 +211,17 @@ class Expressions(Base):
         node.left = self.visit(node.left)
         node.right = self.visit(node.right)
         name = _BINARY_GUARDS.get(type(node.op))
+        if isinstance(node.op, ast.BitOr) and self.branching and self._function_depth():
+            name = "or"
         return self._guard(name, node, node.left, node.right) if name else node
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         left = self.visit(node.left)
         comparators = [self.visit(c) for c in node.comparators]
+        if any(isinstance(op, ast.Eq | ast.NotEq) for op in node.ops) and not any(
+            isinstance(side, ast.Constant) for side in (left, *comparators)
+        ):
+            left, *comparators = (self._settled(side) for side in (left, *comparators))
         if not any(type(op) in _COMPARE_GUARDS for op in node.ops):
             node.left, node.comparators = left, comparators
             return node
@@ -305,6 +333,7 @@ class Expressions(Base):
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         delayed = self.branching and self._function_depth() and self._may_be_delayed(node)
         node.values = [self.visit(v) for v in node.values]
+        node.values[:-1] = [self._settled(v) for v in node.values[:-1]]
         return self._guard("q", node, self._thunk(node)) if delayed else node
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
@@ -330,6 +359,8 @@ class Expressions(Base):
         )
         node.keys = [self.visit(k) if k is not None else None for k in node.keys]
         node.values = [self.visit(v) for v in node.values]
+        if None in node.keys and self.branching and self._function_depth():
+            return self._made(self._guard("du", node, *self._display_parts(node)))
         if (
             any(k is not None and not isinstance(k, ast.Constant) for k in node.keys)
             and None not in node.keys
@@ -340,6 +371,21 @@ class Expressions(Base):
         if named and self._function_depth():
             return self._made(self._guard("d", node, node))
         return self._made(node)
+
+    def _display_parts(self, node: ast.Dict) -> list[ast.expr]:
+        """A display with `**`, as the dictionaries that follow each other."""
+        parts: list[ast.expr] = []
+        for key, value in zip(node.keys, node.values, strict=True):
+            if key is None:
+                parts.append(value)
+                continue
+            if not parts or not isinstance(parts[-1], ast.Dict):
+                parts.append(self._at(ast.Dict([], []), value))
+            own = parts[-1]
+            assert isinstance(own, ast.Dict)
+            own.keys.append(key)
+            own.values.append(value)
+        return parts
 
     def visit_Set(self, node: ast.Set) -> ast.expr:
         elements = [self.visit(e) for e in node.elts]
@@ -366,6 +412,13 @@ class Expressions(Base):
                 kind = {ast.ListComp: "list", ast.SetComp: "set", ast.DictComp: "dict"}[type(node)]
                 return self._guard("comp", node, self._thunk(node), self._text(kind, node))
             return self._made(node)
+        if isinstance(node, ast.GeneratorExp) and self.branching and inside:
+            again = getattr(node, "made_again", False)
+            return (
+                self._guard("again", node, self._thunk(node))
+                if again
+                else self._guard("gen", node, node)
+            )
         return node
 
     def _iterated(self, node: ast.expr, name: str = "it") -> ast.expr:

@@ -74,7 +74,7 @@ class Statements(Patterns):
             obj, key = self.visit(target.value), self._slice(self.visit(target.slice))
             return [self._at(ast.Expr(self._guard("si", at, value, obj, key)), at)]
         target, after = self._plain_target(target, at)
-        return [self._at(ast.Assign([target], value), at), *after]
+        return [self._at(ast.Assign([target], self._settled(value)), at), *after]
 
     def _store_name(self, name: str, value: ast.expr, at: ast.stmt) -> list[ast.stmt]:
         if name in self.scope.globals:
