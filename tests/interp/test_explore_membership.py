@@ -298,6 +298,25 @@ def test_a_generator_that_cannot_be_made_again_is_not_guessed(
     holds_for_every_model(models, program, lost="not-modelled(a generator that is run again)")
 
 
+def test_a_run_that_is_not_repeated_is_unknown(models: list[ModelFacts]) -> None:
+    """State that nobody can take back is noticed: a run must be asked what earlier runs were asked."""
+    program = """
+some = (x for x in (1, 2, 5) if config.hidden_size < x * 1000)
+def first(elements):
+    for element in elements:
+        return element
+    return 0
+self.first = first(some)
+"""
+    predictor = Predictor(tree_of(TREE.format(body=indent(program, "    "))), cache=NOWHERE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sgcheck.interp.guards_items.Stream", lambda source, again=None: source)
+        hidden = predict(predictor, UNKNOWN_MODEL)
+    reasons = {case.reason.code for case in hidden.outcome.cases if case.reason is not None}
+    assert reasons == {"engine(a run that is not repeated)"}
+    assert all(is_inside(predict(predictor, m), hidden, *reasons) for m in models)
+
+
 # Shrinking runs for minutes: a failing program is short enough.
 @settings(max_examples=60, deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
 @given(PROGRAMS)

@@ -18,6 +18,7 @@ from typing import Any
 from sgcheck.interp import declarations, merge
 from sgcheck.interp.journal import MISSING, Entry, Journal, instance_dict
 from sgcheck.interp.paths import (
+    Decision,
     End,
     Frame,
     Loss,
@@ -26,6 +27,7 @@ from sgcheck.interp.paths import (
     identities,
     is_caught,
     next_,
+    not_repeated,
 )
 from sgcheck.interp.runtime import RUNTIME as R
 from sgcheck.interp.symbolic import SymbolicOperations
@@ -99,8 +101,9 @@ class Explorer(SymbolicOperations):
         if frame is None:
             self.splits.append(options)
             raise Escape(Reason("depends"))
-        position = len(frame.taken)
-        index = frame.prefix[position] if position < len(frame.prefix) else 0
+        index = frame.index(options)
+        if index is None:
+            raise not_repeated()
         frame.taken.append((options, index))
         self.local = options[index]
         return index
@@ -243,9 +246,17 @@ class Explorer(SymbolicOperations):
             finally:
                 self.frame = outer[0]
                 del R.tries[depth:]
+            error = self._repeated(frame, error)
         groups = merge.join(self, journal, ends)
         self._return_to(outer)
         return self._leave(journal, groups, raised)
+
+    def _repeated(self, frame: Frame, error: BaseException | None) -> BaseException | None:
+        """How a run ended: as it did, if it was asked again what the runs before it were asked."""
+        if not frame.unlike or isinstance(error, LimitReached):
+            return error
+        self.local = frame.give_up()
+        return error if isinstance(error, Escape) else not_repeated()
 
     def _leave(self, journal: Journal, groups: list[merge.Group], raised: list[Any]) -> Any:
         """Go on with the joined ends, or let the caller decide among them."""
@@ -378,7 +389,7 @@ class Explorer(SymbolicOperations):
         journal = R.journal
         assert journal is not None
         results: list[tuple[Condition, Any]] = []
-        prefix: list[int] | None = []
+        prefix: list[Decision] | None = []
         R.region = self.region
         R.fresh = []
         while prefix is not None:
@@ -408,16 +419,23 @@ class Explorer(SymbolicOperations):
 
     def _attempt(self, func: Callable[[], Any], results: list[tuple[Condition, Any]]) -> None:
         """One run: its end joins `results`, or why it has none is a loss. LimitReached goes on."""
+        frame = self.frame
+        assert frame is not None
+        value: Any = None
+        error: BaseException | None = None
         try:
             value = func()
-            results.append((self.path, value))
-        except PathOver:
-            pass
         except LimitReached:
             raise
-        except EngineSignal as signal:
-            self._engine_loss(signal)
-        except Exception as error:
+        except (EngineSignal, Exception) as caught:
+            error = caught
+        error = self._repeated(frame, error)
+        if error is None:
+            results.append((self.path, value))
+        elif isinstance(error, EngineSignal):
+            if not isinstance(error, PathOver):
+                self._engine_loss(error)
+        else:
             self._loss(error)
 
     def aside(self, func: Callable[[], Any]) -> tuple[list[tuple[Condition, Any]], list[Loss]]:
@@ -431,7 +449,7 @@ class Explorer(SymbolicOperations):
         scope, local = self.scope, self.local
         results: list[tuple[Condition, Any]] = []
         lost: list[Loss] = []
-        prefix: list[int] | None = []
+        prefix: list[Decision] | None = []
         try:
             self.losses = lost
             while prefix is not None and len(results) < MAX_ENDS:

@@ -111,6 +111,15 @@ def tested(value: Any) -> Any:
     return value
 
 
+def operand(value: Any) -> Any:
+    """An operand of `and` or `or`: a dictionary is empty here, or it is not."""
+    if R.region is not None and type(value) is dict:
+        truth = ASK[-1].dict_truth(value)
+        if isinstance(truth, Unknown) and not ASK[-1].truth(truth):
+            ASK[-1].settle(value)
+    return value
+
+
 def display(value: dict[Any, Any]) -> dict[Any, Any]:
     """A dictionary display with names as keys: it may become a declaration of fields."""
     if R.on_display is not None:

@@ -205,7 +205,11 @@ def call(func: Any, /, *args: Any, **kwargs: Any) -> Any:
     if issubclass(kind, Unknown):
         return func(*args, **kwargs)
     if kind is partial:
-        return call(func.func, *func.args, *args, **{**func.keywords, **kwargs})
+        if kwargs:
+            given = dict(func.keywords)
+            natives.overlay(given, kwargs)
+            return call(func.func, *func.args, *args, **given)
+        return call(func.func, *func.args, *args, **func.keywords)
     if natives.is_tree_class(kind):
         if R.region is not None:
             return explored(func, args, kwargs)
@@ -218,6 +222,7 @@ def explored(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     function = func.__func__ if type(func) is MethodType else func
     if type(function) is FunctionType and function.__code__.co_flags & CO_GENERATOR:
         # Nothing of it runs before somebody wants its elements.
+        ASK[-1].settle(kwargs)
         return Stream(func(*args, **kwargs), partial(func, *args, **kwargs))
     assert R.region is not None
     result = R.region(func, args, kwargs)
@@ -230,6 +235,8 @@ def native_call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
         if issubclass(type(value), Unknown):
             return _native_unknown(func, args, kwargs, value)
     if kwargs:
+        if R.region is not None:
+            ASK[-1].settle(kwargs)
         for value in kwargs.values():
             if issubclass(type(value), Unknown):
                 return _native_unknown(func, args, kwargs, value)

@@ -10,7 +10,7 @@ from sgcheck.interp.journal import Entry
 from sgcheck.interp.runtime import RUNTIME as R
 from sgcheck.resolve.resolution import Reason
 from sgcheck.values.condition import Condition
-from sgcheck.values.signals import EngineSignal
+from sgcheck.values.signals import EngineSignal, Escape
 
 
 class PathOver(EngineSignal):
@@ -21,12 +21,38 @@ class PathOver(EngineSignal):
         self.reason = Reason("path-over")
 
 
+Decision = tuple[list[Condition], int]
+"""What could be decided, and which of it a run took."""
+
+
 @dataclass(slots=True)
 class Frame:
-    """The decisions of one run of one region."""
+    """The decisions of one run of one region, which begins with those of `prefix`."""
 
-    prefix: list[int]
-    taken: list[tuple[list[Condition], int]] = field(default_factory=list)
+    prefix: list[Decision]
+    taken: list[Decision] = field(default_factory=list)
+
+    def index(self, options: list[Condition]) -> int | None:
+        """Which of `options` this run takes; None where earlier runs were asked something else."""
+        position = len(self.taken)
+        if position >= len(self.prefix):
+            return 0
+        known, index = self.prefix[position]
+        same = len(known) == len(options) and all(
+            a is b for a, b in zip(known, options, strict=True)
+        )
+        return index if same else None
+
+    @property
+    def unlike(self) -> bool:
+        """Whether the run ended before it was asked all that the runs before it were asked."""
+        return len(self.taken) < len(self.prefix)
+
+    def give_up(self) -> Condition:
+        """Take the whole prefix as decided; the condition under which nothing is known then."""
+        self.taken = list(self.prefix)
+        options, index = self.prefix[-1]
+        return options[index]
 
 
 @dataclass(slots=True)
@@ -50,14 +76,18 @@ class Loss:
     info: Any = None
 
 
-def next_(taken: list[tuple[list[Condition], int]]) -> list[int] | None:
-    """The choices of the next run in depth-first order."""
-    indexes = [index for _, index in taken]
+def next_(taken: list[Decision]) -> list[Decision] | None:
+    """The decisions with which the next run begins, in depth-first order."""
     for position in range(len(taken) - 1, -1, -1):
         options, index = taken[position]
         if index + 1 < len(options):
-            return [*indexes[:position], index + 1]
+            return [*taken[:position], (options, index + 1)]
     return None
+
+
+def not_repeated() -> Escape:
+    """A run did not do again what an earlier one did up to the same decision."""
+    return Escape(Reason("engine(a run that is not repeated)"))
 
 
 def is_caught(error: BaseException, depth: int) -> bool:

@@ -94,9 +94,6 @@ class Expressions(Base):
         func = node.func
         node.args = [self.visit(a) for a in node.args]
         node.keywords = [self.visit(k) for k in node.keywords]
-        for keyword in node.keywords:
-            if keyword.arg is None:
-                keyword.value = self._settled(keyword.value)
         if isinstance(func, ast.Name):
             if func.id in FRAME_CALLS and not node.args and self._is_module_name(func.id):
                 return node
@@ -333,7 +330,8 @@ class Expressions(Base):
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         delayed = self.branching and self._function_depth() and self._may_be_delayed(node)
         node.values = [self.visit(v) for v in node.values]
-        node.values[:-1] = [self._settled(v) for v in node.values[:-1]]
+        if self.branching and self._function_depth():
+            node.values[:-1] = [self._guard("e", node, v) for v in node.values[:-1]]
         return self._guard("q", node, self._thunk(node)) if delayed else node
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
