@@ -15,12 +15,16 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from interp_lab import NOWHERE, tree_of
 
+from sgcheck.interp.unknown_set import UnknownSet
 from sgcheck.resolve import answers
 from sgcheck.resolve.explored import Explored
 from sgcheck.resolve.launch import Launch
 from sgcheck.resolve.predict import Predictor
 from sgcheck.resolve.resolution import Resolution
+from sgcheck.syntax.names import UNKNOWN_SLOTS
 from sgcheck.values.condition import FALSE, TRUE, Space
+from sgcheck.values.unknown import Unknown
+from sgcheck.world.fact_method import FactMethod
 from sgcheck.world.model_facts import UNKNOWN_MODEL, ModelFacts, load_model
 from sgcheck.world.target import resolve_target
 
@@ -341,3 +345,28 @@ def holds_for_every_model(models: list[ModelFacts], program: str, lost: str = ""
         known = predict(predictor, model)
         assert known.outcome.status in ("ok", "startup_error")
         assert is_inside(known, hidden, lost), (known, hidden)
+
+
+@pytest.mark.parametrize("name", sorted(UNKNOWN_SLOTS))
+def test_what_stands_for_the_unknown_hides_no_attribute(tmp_path: Path, name: str) -> None:
+    """A configuration may have an attribute of any name."""
+    folder = tmp_path / "model"
+    folder.mkdir()
+    content = {**MODELS[0], name: "its own"}
+    (folder / "config.json").write_text(json.dumps(content), encoding="utf-8")
+    program = f"""
+nested = getattr(config, "extra", None)
+self.first = config.{name}
+self.second = getattr(config, {name!r}, "none") == "its own"
+"""
+    holds_for_every_model([load_model(str(folder))], program)
+
+
+def test_every_slot_of_an_unknown_has_a_reserved_name_or_is_listed() -> None:
+    kinds: list[type] = [Unknown]
+    for kind in kinds:
+        kinds.extend(kind.__subclasses__())
+    # Nothing of the tree has a set or a method of which it reads such attributes.
+    kinds = [kind for kind in kinds if kind not in (UnknownSet, FactMethod)]
+    slots = {slot for kind in kinds for slot in kind.__dict__.get("__slots__", ())}
+    assert {slot for slot in slots if not slot.startswith(("sg_", "_"))} == UNKNOWN_SLOTS

@@ -26,6 +26,7 @@ from sgcheck.syntax.names import (
     FORBIDDEN_ATTRIBUTES,
     GUARDED_ATTRIBUTES,
     MUTATORS,
+    UNKNOWN_SLOTS,
 )
 from sgcheck.values.signals import EngineSignal, Escape, Refused
 from sgcheck.values.symbols import Choice
@@ -42,7 +43,7 @@ _MAKING = frozenset(
     {"copy", "split", "rsplit", "splitlines", "union", "intersection", "difference"}
 )
 _VARKEYWORDS = 0x08
-_NAMES = GUARDED_ATTRIBUTES | FORBIDDEN_ATTRIBUTES
+_NAMES = GUARDED_ATTRIBUTES | FORBIDDEN_ATTRIBUTES | UNKNOWN_SLOTS
 _GUARDED_KINDS = frozenset({*natives.METHODS, type})
 """Kinds of objects whose methods are not all called as they are."""
 
@@ -67,6 +68,8 @@ def attribute(obj: Any, name: str) -> Any:
         if issubclass(type(obj), Unknown):
             return ASK[-1].attribute(obj, name)
         return _special_attribute(obj, name)
+    if name in UNKNOWN_SLOTS and issubclass(type(obj), Unknown):
+        return ASK[-1].attribute(obj, name)
     if name in FORBIDDEN_ATTRIBUTES:
         access.check_read(obj, name)
     elif name in GUARDED_ATTRIBUTES:

@@ -208,3 +208,22 @@ MUTATORS = frozenset(
 
 # Attribute reads without a call that must go through the guard as well.
 GUARDED_ATTRIBUTES = MUTATORS | {"format", "format_map"}
+
+UNKNOWN_SLOTS = frozenset(
+    {
+        "base",
+        "cases",
+        "changed",
+        "condition",
+        "content",
+        "given",
+        "known",
+        "label",
+        "names",
+        "part",
+        "reason",
+        "types",
+        "variable",
+    }
+)
+"""Attributes of what stands for unknown values: the tree means those of the thing itself."""

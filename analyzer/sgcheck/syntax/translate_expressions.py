@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from sgcheck.syntax import scopes
-from sgcheck.syntax.names import FORBIDDEN_ATTRIBUTES, GUARDED_ATTRIBUTES, guard
+from sgcheck.syntax.names import FORBIDDEN_ATTRIBUTES, GUARDED_ATTRIBUTES, UNKNOWN_SLOTS, guard
 from sgcheck.syntax.translate_base import FRAME_CALLS, Base, Scope
 
 _BINARY_GUARDS = {
@@ -57,6 +57,7 @@ class Expressions(Base):
         if isinstance(node.ctx, ast.Load) and (
             name in GUARDED_ATTRIBUTES
             or name in FORBIDDEN_ATTRIBUTES
+            or name in UNKNOWN_SLOTS
             or (name.startswith("__") and name.endswith("__"))
         ):
             return self._guard("a", node, node.value, self._text(name, node))
