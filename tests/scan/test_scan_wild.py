@@ -300,3 +300,10 @@ def test_variables_of_an_operator_inside_a_containers_script() -> None:
         (None, "output of a command"),
         ("1", None),
     ]
+
+
+def test_a_text_about_a_trainers_flags_is_no_launch() -> None:
+    text = (
+        'parser.add_argument("--x", help="Passed on by --sglang-* flags. See --sglang-FLAG too.")\n'
+    )
+    assert launches(text, "a.py") == ()

@@ -8,6 +8,7 @@ handed to the shell reader.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TypeAlias
@@ -244,6 +245,7 @@ def _separate(
 
 
 TRAINER_PREFIX = "--sglang-"
+_TRAINER_FLAG = re.compile(r"--sglang-[a-z0-9][a-z0-9-]*(?:=|$)")
 # Flags with the trainer's prefix that the trainer reads itself.
 _TRAINER_OWN = ("--sglang-router-", "--sglang-server-", "--sglang-config")
 
@@ -258,7 +260,7 @@ def trainer_launch(fields: Sequence[Field], around: Around) -> list[Launch]:
     for field in fields:
         text = field.text
         if text.startswith("--"):
-            mine = text.startswith(TRAINER_PREFIX)
+            mine = _TRAINER_FLAG.match(text) is not None
             theirs = text.startswith(_TRAINER_OWN)
             if mine:
                 target = foreign if theirs else own
