@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from graph_browser import browser_page
+from browser_pages import browser_page
 from graph_trees import ENTRY, IN_PLACE_FILES, in_place, line_of
 from test_graph_colour import STARTS
 

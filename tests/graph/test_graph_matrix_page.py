@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from graph_browser import browser_page
+from browser_pages import browser_page
 
 from sgcheck.matrix.axes import Axis
 from sgcheck.matrix.html import render_html

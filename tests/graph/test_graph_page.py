@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from graph_browser import browser_page
+from browser_pages import browser_page
 from graph_trees import ENTRY, IN_PLACE_FILES, graph_of, in_place, line_of, rule_at
 
 from sgcheck.graph.colour import Colour

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from graph_browser import browser_page
+from browser_pages import browser_page
 
 from sgcheck.graph.build import build_graph
 from sgcheck.report.html.graph import render_graph_html

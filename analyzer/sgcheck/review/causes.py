@@ -138,10 +138,17 @@ class Causes:
             # Lines that stand for each other are shown beside each other.
             new = hunk.new[hunk.old.index(old)] if old in near or new not in near else new
             old = hunk.old[hunk.new.index(new)]
+        elif old in near and self._is_head(1, new):
+            new = None  # a class whose lines are all gone is no counterpart of one of them
+        elif new in near and self._is_head(0, old):
+            old = None
         first, second = self.site(0, old), self.site(1, new)
         if first is not None and second is not None and old is not None and new is not None:
             first, second = self._refined(first, second, old, new)
         return Edit(first, second)
+
+    def _is_head(self, side: int, key: LineId | None) -> bool:
+        return key is not None and key[2] == 0 and key[1] != ""
 
     def _chosen(
         self, keys: tuple[LineId, ...], near: set[LineId], order: dict[LineId, int]
