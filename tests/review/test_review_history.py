@@ -13,6 +13,9 @@ from review_trees import CHOICES, ENTRY, HELPERS, TEXTS
 
 from sgcheck.cli import run
 from sgcheck.errors import UsageError
+from sgcheck.resolve.resolution import FieldAnswer
+from sgcheck.review.field_history import Point, same_rule
+from sgcheck.review.model import Site
 from sgcheck.review.timeline import changes_in, chosen_releases, label, looked_at
 
 COUNT = 9
@@ -41,6 +44,18 @@ def test_few_are_looked_at(count: int, data: st.DataObject) -> None:
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=20))
 def test_with_all_as_seeds_all_are_looked_at(row: list[int]) -> None:
     assert looked_at(len(row), row.__getitem__, same, range(len(row))) == dict(enumerate(row))
+
+
+def test_how_a_rule_is_written_does_not_make_it_another_one() -> None:
+    def point(kind: str, text: str, *conditions: str) -> Point:
+        answer = FieldAnswer("page_size", "decided", value=1)
+        return Point(answer, "1", (Site(kind, "a.py", 1, "f", conditions, None, text),))
+
+    assert same_rule(point("default", "page_size: int = 1"), point("default", "page_size: A = 1"))
+    write = point("write", "self.page_size = 1", "self.tp > 4 and self.spec is None")
+    assert same_rule(write, point("write", "cfg.page_size = 1", "cfg.tp > 4", "cfg.spec is None"))
+    assert not same_rule(write, point("write", "cfg.page_size = 1", "cfg.tp > 8"))
+    assert not same_rule(write, point("default", "page_size: int = 1"))
 
 
 def test_releases_between_two() -> None:

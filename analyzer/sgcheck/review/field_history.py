@@ -9,6 +9,7 @@ from sgcheck.report.document import Document, same_value
 from sgcheck.report.wording import clean, reason_text, value_text
 from sgcheck.resolve.resolution import FieldAnswer, LaunchError, Resolution
 from sgcheck.review.compare import answer_sites, error_site, same_answer
+from sgcheck.review.counterparts import atoms_of, canonical
 from sgcheck.review.document import entry_document, site_document
 from sgcheck.review.model import Entry, ReviewLaunch, Site
 from sgcheck.review.sides import Side
@@ -134,9 +135,17 @@ def same_point(left: Point, right: Point) -> bool:
 
 
 def same_rule(left: Point, right: Point) -> bool:
-    """Whether two releases answer the same by rules that read the same."""
-    texts = [[(s.kind, s.text, s.conditions) for s in point.sites] for point in (left, right)]
-    return same_point(left, right) and texts[0] == texts[1]
+    """Whether two releases answer the same by rules that say the same.
+
+    How a default is declared, and by what name a rule reads the record, makes no difference.
+    """
+    rules = [[_rule(site) for site in point.sites] for point in (left, right)]
+    return same_point(left, right) and rules[0] == rules[1]
+
+
+def _rule(site: Site) -> tuple[str, str, frozenset[str]]:
+    text = "" if site.kind in ("default", "flag") else canonical(site.text or "")
+    return site.kind, text, frozenset(atoms_of(site.conditions))
 
 
 def _placed(field: str, point: Point, side: Side) -> Point:
