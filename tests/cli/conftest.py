@@ -74,7 +74,7 @@ class FakeEngine:
             "dtype": FieldAnswer("dtype", "decided", "auto", default="auto"),
         }
         return Resolution(
-            TreeInfo(tree, "wheel", "sha256:0"),
+            TreeInfo(str(tree), "wheel", "sha256:0"),
             launch.target.to_target(),
             launch.model.info(),
             launch.argv,
