@@ -17,12 +17,31 @@ from sgcheck.resolve.resolution import Reason
 from sgcheck.values.signals import LimitReached
 
 
-@dataclass(frozen=True, slots=True)
 class ValueSet:
-    """A finite set of values, or (`others`) everything but a finite set."""
+    """A finite set of values, or (`others`) everything but a finite set. Not to be changed.
 
-    values: frozenset[Hashable]
-    others: bool = False
+    A plain class: exploring an unknown model makes millions of them.
+    """
+
+    __slots__ = ("_key", "others", "values")
+
+    def __init__(self, values: frozenset[Hashable], others: bool = False) -> None:
+        self.values = values
+        self.others = others
+        self._key: tuple[bool, list[str]] | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, ValueSet)
+            and self.others is other.others
+            and self.values == other.values
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.values, self.others))
+
+    def __repr__(self) -> str:
+        return f"{'~' if self.others else ''}{{{', '.join(self.sort_key()[1])}}}"
 
     def __and__(self, other: ValueSet) -> ValueSet:
         if self.others and other.others:
@@ -34,7 +53,13 @@ class ValueSet:
         return ValueSet(self.values & other.values)
 
     def __or__(self, other: ValueSet) -> ValueSet:
-        return ~(~self & ~other)
+        if self.others and other.others:
+            return ValueSet(self.values & other.values, True)
+        if self.others:
+            return ValueSet(self.values - other.values, True)
+        if other.others:
+            return ValueSet(other.values - self.values, True)
+        return ValueSet(self.values | other.values)
 
     def __invert__(self) -> ValueSet:
         return ValueSet(self.values, not self.others)
@@ -45,9 +70,19 @@ class ValueSet:
     def __contains__(self, value: Hashable) -> bool:
         return (value in self.values) != self.others
 
+    def meets(self, other: ValueSet) -> bool:
+        """Whether some value is in both: `bool(self & other)`."""
+        if self.others:
+            return other.others or not other.values <= self.values
+        if other.others:
+            return not self.values <= other.values
+        return not self.values.isdisjoint(other.values)
+
     def sort_key(self) -> tuple[bool, list[str]]:
         """A stable order."""
-        return self.others, sorted(map(repr, self.values))
+        if self._key is None:
+            self._key = self.others, sorted(map(repr, self.values))
+        return self._key
 
 
 @dataclass(eq=False, slots=True)
@@ -157,7 +192,7 @@ class Space:
             if variable.domain is not None:
                 if values.others:
                     values = ValueSet(variable.domain - values.values)
-                else:
+                elif not values.values <= variable.domain:
                     values = ValueSet(values.values & variable.domain)
             if not values:
                 continue
@@ -217,7 +252,9 @@ class Space:
         assert left.variable is not None and right.variable is not None
         if left.variable.index == right.variable.index:
             variable = left.variable
-            edges = [(a & b, again(x, y)) for a, x in left.edges for b, y in right.edges if (a & b)]
+            edges = [
+                (a & b, again(x, y)) for a, x in left.edges for b, y in right.edges if a.meets(b)
+            ]
         elif left.variable.index < right.variable.index:
             variable = left.variable
             edges = [(a, again(x, right)) for a, x in left.edges]
@@ -242,7 +279,9 @@ class Space:
         assert left.variable is not None and right.variable is not None
         mine, other = left.variable.index, right.variable.index
         if mine == other:
-            result = any(self.meet(x, y) for a, x in left.edges for b, y in right.edges if (a & b))
+            result = any(
+                self.meet(x, y) for a, x in left.edges for b, y in right.edges if a.meets(b)
+            )
         elif mine < other:
             result = any(self.meet(x, right) for _, x in left.edges)
         else:
