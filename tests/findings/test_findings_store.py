@@ -39,6 +39,13 @@ def test_an_answer_comes_back_to_an_equal_question_only(tmp_path: Path) -> None:
     assert Store(tmp_path, "sha256:0", "explore").get("answer", QUESTION) is None
 
 
+def test_an_answer_that_cannot_be_written_down_is_not_kept(tmp_path: Path) -> None:
+    store = Store(tmp_path, "sha256:0")
+    store.put("answer", QUESTION, lambda: None)
+    assert store.get("answer", QUESTION) is None
+    assert list(tmp_path.rglob("*.answer")) == []
+
+
 def test_a_changed_engine_meets_no_old_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
