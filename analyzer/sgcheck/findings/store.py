@@ -78,9 +78,12 @@ class Store:
             return None
 
     def put(self, kind: str, question: object, answer: object) -> None:
-        """Keep an answer."""
+        """Keep an answer, unless it holds something that cannot be written down."""
         written = io.BytesIO()
-        _Pickler(written, pickle.HIGHEST_PROTOCOL).dump(answer)
+        try:
+            _Pickler(written, pickle.HIGHEST_PROTOCOL).dump(answer)
+        except Exception:
+            return
         content = zlib.compress(written.getvalue(), _LOWEST_LEVEL)
         self._written += write_atomically(self._path(kind, question), content)
 
