@@ -141,6 +141,7 @@ class Space:
     def __init__(self) -> None:
         self.variables: dict[str, Variable] = {}
         self._nodes: dict[Any, Condition] = {}
+        self._sets: dict[ValueSet, ValueSet] = {}
         self._memo: dict[tuple[str, int, int], Condition] = {}
         self._meetings: dict[tuple[int, int], bool] = {}
         self._limit = MAX_OPERATIONS
@@ -208,7 +209,10 @@ class Space:
         key = (variable.index, frozenset((values, id(child)) for values, child in merged.values()))
         node = self._nodes.get(key)
         if node is None:
-            ordered = sorted(merged.values(), key=lambda edge: edge[0].sort_key())
+            # Equal sets are one object: their order is worked out once, and memory is shared.
+            shared = self._sets.setdefault
+            edges = [(shared(values, values), child) for values, child in merged.values()]
+            ordered = sorted(edges, key=lambda edge: edge[0].sort_key())
             node = self._nodes[key] = Condition(variable, tuple(ordered))
         return node
 
