@@ -264,3 +264,14 @@ def test_split_names() -> None:
 def test_parse_packages_refuses_a_version_of_an_absent_one() -> None:
     with pytest.raises(UsageError, match="--without a==1"):
         parse_packages([], ["a==1"])
+
+
+@pytest.mark.parametrize("name", ["moe_runner", "main.moe_runner"])
+def test_a_backend_where_a_field_is_wanted_names_its_field(
+    name: str, sgcheck_run: Run, fake: Any
+) -> None:
+    result = sgcheck_run("--arch", "sm90", "--fields", name)
+    assert (result.code, result.out) == (2, "")
+    assert result.err == (
+        f"sgcheck: {name} is no field of SGLang default but an answer made from one: ask for dtype\n"
+    )

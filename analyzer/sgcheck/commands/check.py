@@ -61,5 +61,22 @@ def check_names(names: Sequence[str], results: Sequence[Resolution]) -> None:
         if known and name not in known:
             near = difflib.get_close_matches(name, known, n=3)
             version = results[0].sglang.version
+            behind = fields_behind(name, results)
+            if behind:
+                raise UsageError(
+                    f"{name} is no field of SGLang {version} but an answer made from one: "
+                    f"ask for {' or '.join(behind)}"
+                )
             hint = f"; did you mean {' or '.join(near)}?" if near else ""
             raise UsageError(f"SGLang {version} has no field {name}{hint}")
+
+
+def fields_behind(name: str, results: Sequence[Resolution]) -> list[str]:
+    """The fields that give a backend as `effective` names it: `draft.moe_runner`, `moe_runner`."""
+    role, _, backend = name.rpartition(".")
+    found: dict[str, None] = {}
+    for result in results:
+        answer = result.effective.get(role or "main", {}).get(backend)
+        if answer is not None and answer.name in result.fields:
+            found[answer.name] = None
+    return list(found)
