@@ -30,6 +30,7 @@ from sgcheck.world.target import resolve_target
 
 TREE = """
 import dataclasses
+import enum
 import transformers
 
 @dataclasses.dataclass
@@ -45,6 +46,10 @@ def helper(config, limit):
 
 def named(a="no a", b="no b", **rest):
     return [a, b, sorted(rest)]
+
+class Kind(enum.Enum):
+    DEEP = 1
+    FLAT = 2
 
 def resolve(self, config):
 {body}
@@ -160,6 +165,8 @@ USES = [
     "self.first = {**held} == {**held, 'c': 3}",
 ]
 GENERATED = [
+    "self.first = Kind[helper(config, 33).upper()].value",
+    "try:\n    self.first = Kind['x' if config.hidden_size > 3000 else 'FLAT'].name\nexcept KeyError:\n    self.first = 'none'",
     "self.first = sorted(x for x in (1, 2, 5) if config.hidden_size > x * 1000)",
     "self.first = sorted((x for x in (1, 2, 5) if config.hidden_size > x * 1000), reverse=True)",
     "self.first = max((x for x in (1, 2, 5) if config.hidden_size > x * 1000), default=0)",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from enum import EnumMeta
 from typing import Any
 
 from sgcheck.interp import natives
@@ -26,6 +27,9 @@ def item(obj: Any, key: Any) -> Any:
         value = obj[key]
         return ASK[-1].present(obj, key, value) if type(value) is Choice else value
     if issubclass(type(key), Unknown):
+        if isinstance(obj, EnumMeta):
+            # A member by its name: one for each name that it may be.
+            return obj[ASK[-1].concrete(key)]
         if isinstance(obj, type):
             return obj[key]  # type: ignore[index]
         return ASK[-1].item(obj, key)
