@@ -187,6 +187,7 @@ GENERATED = [
     "def made():\n    for x in (1, 2, 5):\n        if config.hidden_size > x * 1000:\n            yield x\nself.first = list(made())\nself.second = max(made(), default=0)",
 ]
 STORED = [
+    "def made():\n    for x in (1, 2, 5, 7):\n        if config.hidden_size > x * 1000 or x > 4:\n            yield x\nsome = made()\nself.first = next(some)\nself.second = next(some)",
     "some = (x for x in (1, 2, 5) if config.hidden_size < x * 1000)\nself.first = next(some, 0)",
     "some = (x for x in (1, 2, 5))\nif config.hidden_size > 3000:\n    next(some)\nself.first = list(some)",
     "def made():\n    yield 1\n    yield 2\nsome = made()\nif config.hidden_size > 3000:\n    next(some)\nself.first = list(some)",

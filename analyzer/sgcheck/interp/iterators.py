@@ -7,6 +7,7 @@ on than the first run did, so `iter`, `zip`, `map`, … give `Walk` there, and a
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -20,6 +21,16 @@ SIZED = frozenset(
     | {type({}.items())}
 )
 """What can be walked over any number of times."""
+
+
+_START = 0
+_STEPS = itertools.count(_START + 1)
+
+
+def _settled(at: Any) -> int:
+    """How far an iterator has got on this path."""
+    found: int = ASK[-1].concrete(at) if issubclass(type(at), Unknown) else at
+    return found
 
 
 class Walk:
@@ -42,9 +53,7 @@ class Walk:
         return self
 
     def __next__(self) -> Any:
-        at = self._at
-        if issubclass(type(at), Unknown):
-            at = ASK[-1].concrete(at)
+        at = _settled(self._at)
         while at < len(self._elements):
             element = self._elements[at]
             at += 1
@@ -63,15 +72,15 @@ class Walk:
 class Stream:
     """Elements that are made one after the other. `again` makes the source once more, from its start."""
 
-    __slots__ = ("_again", "_at", "_made", "_source")
+    __slots__ = ("_again", "_at", "_last", "_source")
 
     def __init__(
         self, source: Iterator[Any], again: Callable[[], Iterator[Any]] | None = None
     ) -> None:
         self._source = source
         self._again = again
-        self._made = 0
-        self._at: Any = 0
+        self._last = _START
+        self._at: Any = _START
 
     def __iter__(self) -> Iterator[Any]:
         return self
@@ -96,16 +105,17 @@ class Stream:
         self._source.close()  # type: ignore[attr-defined]
 
     def _step(self) -> None:
-        if self._at is not self._made:
+        at = _settled(self._at)
+        if at != self._last:
             # Another run had these elements, under other answers.
-            if self._again is None or self._at != 0:
+            if self._again is None or at != _START:
                 raise Escape(Reason("not-modelled(a generator that is run again)"))
             self._source = self._again()
-            self._made = 0
-        self._made += 1
+        # No two steps have one number: as many elements of another run are other elements.
+        self._last = next(_STEPS)
         if R.journal is not None:
             R.journal.attr(self, "_at")
-        self._at = self._made
+        self._at = self._last
 
 
 def walked(value: Any) -> Any:
