@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
-from sgcheck.errors import SourceError
-from sgcheck.source.cache import write_atomically
-from sgcheck.source.tree import PACKAGE, Tree
+from sgcheck.findings.sources import KeptFacts, sources
+from sgcheck.source.tree import Tree
 
 _NAME = re.compile(rb"\bSGL(?:ANG)?_[A-Z0-9_]*[A-Z0-9]\b")
 _PREFIX = re.compile(rb"""["'](SGL(?:ANG)?_[A-Z0-9_]*_)["'{]""")
@@ -55,16 +52,14 @@ class KnownNames:
 
 @lru_cache(maxsize=16)
 def _kept(digest: str, tree: Tree, folder: Path | None) -> KnownNames:
-    path = None if folder is None else folder / f"{digest.removeprefix('sha256:')[:32]}.json"
-    if path is not None:
-        with suppress(OSError, ValueError, KeyError, TypeError):
-            data = json.loads(path.read_bytes())
-            renames = bool(data["renames"])
-            return KnownNames(frozenset(data["names"]), tuple(data["prefixes"]), renames=renames)
+    facts = KeptFacts(folder, digest)
+    data = facts.load()
+    with suppress(KeyError, TypeError):
+        renames = bool(data["renames"])
+        return KnownNames(frozenset(data["names"]), tuple(data["prefixes"]), renames=renames)
     known = _read(tree)
-    if path is not None:
-        facts = {"names": sorted(known.names), "prefixes": list(known.prefixes)}
-        _store(path, {**facts, "renames": known.renames})
+    kept = {"names": sorted(known.names), "prefixes": list(known.prefixes)}
+    facts.store({**kept, "renames": known.renames})
     return known
 
 
@@ -77,33 +72,14 @@ def _read(tree: Tree) -> KnownNames:
     names: set[bytes] = set()
     prefixes: set[bytes] = set()
     renames = False
-    for path in _sources(tree):
-        with suppress(FileNotFoundError, SourceError):
-            content = tree.read(path)
-            if b"SGL" in content:
-                names.update(_NAME.findall(content))
-                prefixes.update(_PREFIX.findall(content))
-                renames = renames or _OLD_PREFIX.search(content) is not None
+    for _, content in sources(tree, _SUFFIXES):
+        if b"SGL" in content:
+            names.update(_NAME.findall(content))
+            prefixes.update(_PREFIX.findall(content))
+            renames = renames or _OLD_PREFIX.search(content) is not None
     whole = {b"SGLANG_", b"SGL_"}
     return KnownNames(
         frozenset(name.decode() for name in names),
         tuple(sorted(prefix.decode() for prefix in prefixes - whole)),
         renames=renames,
     )
-
-
-def _sources(tree: Tree) -> Iterator[str]:
-    pending = [PACKAGE]
-    while pending:
-        folder = pending.pop()
-        with suppress(FileNotFoundError, NotADirectoryError):
-            for name in reversed(tree.listdir(folder)):
-                path = f"{folder}/{name}"
-                if name.endswith(_SUFFIXES):
-                    yield path
-                elif "." not in name:
-                    pending.append(path)
-
-
-def _store(path: Path, data: object) -> None:
-    write_atomically(path, json.dumps(data).encode("ascii"))

@@ -10,18 +10,16 @@ that names most fields (an order, a listing), and code that handles all fields a
 from __future__ import annotations
 
 import ast
-import json
 import re
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
-from sgcheck.errors import SourceError
-from sgcheck.source.cache import write_atomically
-from sgcheck.source.tree import PACKAGE, Tree
+from sgcheck.findings.sources import KeptFacts, sources
+from sgcheck.source.tree import Tree
 
 MOST_FILES = 6
 """A name that more files have is taken as read; it would cost much to be sure."""
@@ -47,16 +45,13 @@ def unread_fields(tree: Tree, fields: Iterable[str], folder: Path | None = None)
 
 @lru_cache(maxsize=16)
 def _kept(digest: str, tree: Tree, fields: frozenset[str], folder: Path | None) -> frozenset[str]:
-    path = None if folder is None else folder / f"{digest.removeprefix('sha256:')[:32]}.json"
-    if path is not None:
-        with suppress(OSError, ValueError, KeyError, TypeError):
-            data = json.loads(path.read_bytes())
-            if frozenset(data["fields"]) == fields:
-                return frozenset(data["unread"])
+    facts = KeptFacts(folder, digest)
+    data = facts.load()
+    with suppress(KeyError, TypeError):
+        if frozenset(data["fields"]) == fields:
+            return frozenset(data["unread"])
     found = _unread(tree, fields)
-    if path is not None:
-        facts = {"fields": sorted(fields), "unread": sorted(found)}
-        write_atomically(path, json.dumps(facts).encode("ascii", "backslashreplace"))
+    facts.store({"fields": sorted(fields), "unread": sorted(found)})
     return found
 
 
@@ -64,7 +59,7 @@ def _unread(tree: Tree, fields: frozenset[str]) -> frozenset[str]:
     wanted = {name.encode() for name in fields}
     named: dict[str, list[str]] = defaultdict(list)
     built: set[tuple[bool, tuple[bytes, ...]]] = set()
-    for path, content in _sources(tree):
+    for path, content in sources(tree, (".py",)):
         if len(content) > MOST_BYTES:
             return frozenset()
         built |= _built(content)
@@ -86,20 +81,6 @@ def _is_loaded(name: str, content: bytes) -> bool:
     """Whether a text plainly has `.NAME`, not to assign to it; a comment does it, too. Spares parsing."""
     pattern = rb"(?<!%s)\.%s\b(?!\s*(?:=[^=]|:))" % (_RECORD.encode(), name.encode())
     return re.search(pattern, content) is not None
-
-
-def _sources(tree: Tree) -> Iterator[tuple[str, bytes]]:
-    pending = [PACKAGE]
-    while pending:
-        folder = pending.pop()
-        with suppress(FileNotFoundError, NotADirectoryError):
-            for name in reversed(tree.listdir(folder)):
-                path = f"{folder}/{name}"
-                if name.endswith(".py"):
-                    with suppress(FileNotFoundError, SourceError):
-                        yield path, tree.read(path)
-                elif "." not in name:
-                    pending.append(path)
 
 
 def _read_in(content: bytes, fields: frozenset[str]) -> set[str] | None:
