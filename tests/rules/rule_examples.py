@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
+from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import Any
 
 from sgcheck.findings.checking import Checker
 from sgcheck.findings.model import Finding
@@ -53,6 +55,16 @@ def findings_of(example: Example, chosen: Sequence[Rule] | None = None) -> list[
     silence = Silence({example.file: reading.suppressions}, lambda _: (), None, ids, ran)
     found = [finding for each in checked for finding in each.findings]
     return list(suppress(found, reading.launches, silence).findings)
+
+
+def findings_of_launch(entry: Mapping[str, Any]) -> tuple[Finding, ...]:
+    """The findings of one recorded launch: its `env` and `argv`, with its `sglang` and `gpu`."""
+    words = [f"{name}={shlex.quote(value)}" for name, value in entry["env"].items()]
+    words += ["python3 -m sglang.launch_server", *map(shlex.quote, entry["argv"])]
+    (launch,) = read_launches(" ".join(words) + "\n", "launch.sh").launches
+    wish = Wish(sglang=entry["sglang"], gpu=entry["gpu"])
+    (checked,) = Checker(rules(), releases(), lambda _: (("option", wish),)).check([launch])
+    return checked.findings
 
 
 def place_of(finding: Finding) -> Mark:

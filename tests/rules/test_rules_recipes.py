@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
-import shlex
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rule_examples import releases
+from rule_examples import findings_of_launch
 
-from sgcheck.findings.checking import Checker
 from sgcheck.findings.model import Finding
-from sgcheck.findings.settle import Wish
-from sgcheck.scan import read_launches
-from sgcheck_rules.registry import rules
 
 FILE = Path(__file__).parents[2] / "fixtures" / "field" / "recipes.jsonl"
 RECIPES: list[dict[str, Any]] = [json.loads(line) for line in FILE.read_text().splitlines()]
@@ -35,13 +30,8 @@ def _explained(recipe: dict[str, Any]) -> bool:
 
 @cache
 def _errors(number: int) -> tuple[Finding, ...]:
-    recipe = RECIPES[number]
-    words = [f"{name}={shlex.quote(value)}" for name, value in recipe["env"].items()]
-    words += ["python3 -m sglang.launch_server", *map(shlex.quote, recipe["argv"])]
-    (launch,) = read_launches(" ".join(words) + "\n", "recipe.sh").launches
-    wish = Wish(sglang=recipe["sglang"], gpu=recipe["gpu"])
-    (checked,) = Checker(rules(), releases(), lambda _: (("option", wish),)).check([launch])
-    return tuple(finding for finding in checked.findings if finding.severity == "error")
+    found = findings_of_launch(RECIPES[number])
+    return tuple(finding for finding in found if finding.severity == "error")
 
 
 @pytest.mark.release

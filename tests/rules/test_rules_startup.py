@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
-import shlex
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rule_examples import releases
+from rule_examples import findings_of_launch
 
-from sgcheck.findings.checking import Checker
 from sgcheck.findings.model import Finding
-from sgcheck.findings.settle import Wish
-from sgcheck.scan import read_launches
-from sgcheck_rules.registry import rules
 
 FILE = Path(__file__).parents[2] / "fixtures" / "field" / "startup.jsonl"
 REPORTS: list[dict[str, Any]] = [json.loads(line) for line in FILE.read_text().splitlines()]
@@ -25,13 +20,7 @@ SHARE = 0.6
 
 @cache
 def _findings(number: int) -> tuple[Finding, ...]:
-    report = REPORTS[number]
-    words = [f"{name}={shlex.quote(value)}" for name, value in report["env"].items()]
-    words += ["python3 -m sglang.launch_server", *map(shlex.quote, report["argv"])]
-    (launch,) = read_launches(" ".join(words) + "\n", "report.sh").launches
-    wish = Wish(sglang=report["sglang"], gpu=report["gpu"])
-    (checked,) = Checker(rules(), releases(), lambda _: (("option", wish),)).check([launch])
-    return checked.findings
+    return findings_of_launch(REPORTS[number])
 
 
 @pytest.mark.release
