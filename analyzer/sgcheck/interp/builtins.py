@@ -141,15 +141,8 @@ def _isinstance(obj: Any, cls: Any) -> Any:
     else:
         for part in cls:
             if issubclass(type(part), Unknown):
-                break
-        else:
-            return isinstance(obj, cls)
-        known = tuple(c for c in cls if not issubclass(type(c), Unknown))
-        if len(known) != len(cls):
-            if isinstance(obj, known):
-                return True
-            unknown = next(c for c in cls if issubclass(type(c), Unknown))
-            return ASK[-1].apply(isinstance, (obj, unknown), {})
+                known = tuple(c for c in cls if not issubclass(type(c), Unknown))
+                return isinstance(obj, known) or ASK[-1].apply(isinstance, (obj, part), {})
     return isinstance(obj, cls)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from sgcheck.interp import constructors
 from sgcheck.interp.guards_items import fresh
+from sgcheck.interp.iterators import SIZED
 from sgcheck.interp.runtime import RUNTIME
 from sgcheck.values.signals import EngineSignal, Escape
 from sgcheck.values.unknown import ASK, Unknown
@@ -23,36 +24,15 @@ def tick() -> None:
         R.tick_slow()
 
 
-_SIZED = frozenset(
-    {
-        list,
-        tuple,
-        dict,
-        set,
-        frozenset,
-        str,
-        bytes,
-        range,
-        type({}.keys()),
-        type({}.values()),
-        type({}.items()),
-    }
-)
 _REVERSED: type = type(reversed([]))
 
 
 def each(value: Any) -> Any:
     """What a comprehension runs over; every element counts as a turn of a loop."""
     kind = type(value)
-    if kind in _SIZED:
+    if kind in SIZED or kind is _REVERSED:
         if kind is dict and R.region is not None:
             ASK[-1].settle(value)
-        length = len(value)
-        R.steps_left -= length
-        if R.steps_left < 0:
-            R.tick_slow(-R.steps_left)
-        return value if length < LONG else counted(value)
-    if kind is _REVERSED:
         length = operator.length_hint(value)
         R.steps_left -= length
         if R.steps_left < 0:

@@ -22,11 +22,8 @@ R = RUNTIME
 
 def item(obj: Any, key: Any) -> Any:
     """`obj[key]`."""
-    kind = type(obj)
-    if kind is dict and type(key) is str:
-        value = obj[key]
-        return ASK[-1].present(obj, key, value) if type(value) is Choice else value
-    if issubclass(type(key), Unknown):
+    kind, index = type(obj), type(key)
+    if issubclass(index, Unknown):
         if isinstance(obj, EnumMeta):
             # A member by its name: one for each name that it may be.
             return obj[ASK[-1].concrete(key)]
@@ -34,12 +31,10 @@ def item(obj: Any, key: Any) -> Any:
             return obj[key]  # type: ignore[index]
         return ASK[-1].item(obj, key)
     if kind is dict:
-        if type(key) is tuple and holds_unknown(key):
+        if index is tuple and holds_unknown(key):
             return ASK[-1].item(obj, key)
         value = obj[key]
-        if type(value) is Choice:
-            return ASK[-1].present(obj, key, value)
-        return value
+        return ASK[-1].present(obj, key, value) if type(value) is Choice else value
     if issubclass(kind, natives.JOURNALED_MISSING) and R.journal is not None and key not in obj:
         R.journal.item(obj, key)
     return obj[key]
@@ -65,9 +60,7 @@ def set_item(value: Any, obj: Any, key: Any) -> None:
             R.journal.container(obj)
     if type(key) is slice:
         # A list may grow while a loop goes through it.
-        R.steps_left -= 1
-        if R.steps_left < 0:
-            R.tick_slow()
+        R.step()
     if R.on_display is not None and type(obj) is dict and type(key) is str:
         R.on_display({key: value}, sys._getframe(1))
     obj[key] = value

@@ -54,10 +54,7 @@ _GUARDED_KINDS = frozenset({*natives.METHODS, type})
 def attribute(obj: Any, name: str) -> Any:
     """`obj.name` for guarded names, and for names known only at run time."""
     if type(name) is str and name not in _NAMES and not name.startswith("__"):
-        value = getattr(obj, name)
-        if type(value) is Choice:
-            return ASK[-1].present_attribute(obj, name, value)
-        return value
+        return maybe_attribute(obj, name)
     if type(name) is not str:
         if isinstance(name, Unknown):
             raise Escape(name.reason)
@@ -79,10 +76,7 @@ def attribute(obj: Any, name: str) -> Any:
             if not hasattr(obj, name):
                 return getattr(obj, name)
             return lambda *args, **kwargs: method(obj, name, *args, **kwargs)
-    value = getattr(obj, name)
-    if type(value) is Choice:
-        return ASK[-1].present_attribute(obj, name, value)
-    return value
+    return maybe_attribute(obj, name)
 
 
 def maybe_attribute(obj: Any, name: str) -> Any:
@@ -331,6 +325,9 @@ def callee(func: Any) -> Any:
     if type(func) is FunctionType:
         return func
     return partial(call, func)
+
+
+# By number of arguments: to pack and unpack them takes as long as the call.
 
 
 def method_0(obj: Any, name: str, /) -> Any:

@@ -159,9 +159,7 @@ def in_place(name: str, plain: Callable[[Any, Any], Any]) -> Callable[[Any, Any]
 
     def run(left: Any, right: Any) -> Any:
         if isinstance(left, CONTAINERS):
-            R.steps_left -= 1
-            if R.steps_left < 0:
-                R.tick_slow()
+            R.step()
             if R.journal is not None:
                 R.journal.container(left)
             if isinstance(right, Unknown):

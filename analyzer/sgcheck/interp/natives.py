@@ -195,9 +195,7 @@ def _mutator(kind: type, name: str) -> Callable[..., Any]:
     native = getattr(kind, name)
 
     def run(obj: Any, /, *args: Any, **kwargs: Any) -> Any:
-        R.steps_left -= 1
-        if R.steps_left < 0:
-            R.tick_slow()
+        R.step()
         if R.journal is not None:
             R.journal.container(obj)
         return native(obj, *args, **kwargs)
@@ -209,9 +207,7 @@ def _extend(kind: type, name: str) -> Callable[..., Any]:
     native = getattr(kind, name)
 
     def run(obj: Any, /, *args: Any, **kwargs: Any) -> Any:
-        R.steps_left -= 1
-        if R.steps_left < 0:
-            R.tick_slow()
+        R.step()
         args = tuple(ASK[-1].concrete(a) if issubclass(type(a), Unknown) else a for a in args)
         if R.journal is not None:
             R.journal.container(obj)
@@ -295,9 +291,7 @@ def _dict_pop(obj: dict[Any, Any], /, *args: Any) -> Any:
 
 
 def _append(obj: list[Any], value: Any, /) -> None:
-    R.steps_left -= 1
-    if R.steps_left < 0:
-        R.tick_slow()
+    R.step()
     if R.journal is not None:
         R.journal.container(obj)
     obj.append(value)

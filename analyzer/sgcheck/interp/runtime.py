@@ -83,6 +83,12 @@ class Runtime:
             time.thread_time() > self.deadline or time.monotonic() > self.latest
         )
 
+    def step(self) -> None:
+        """One step is done. Where every call counts, guards write this out."""
+        self.steps_left -= 1
+        if self.steps_left < 0:
+            self.tick_slow()
+
     def tick_slow(self, steps: int = 0) -> None:
         """A block of steps is used up (and `steps` beyond it): check the bounds. Raises LimitReached."""
         self.steps_done += STEP_BLOCK + steps
