@@ -84,7 +84,10 @@ def files_below(
             mode = path.stat().st_mode
         except (OSError, ValueError) as error:
             if not _is_link(path):
-                raise UsageError(f"no such file or folder: {os.fspath(given)!r}") from error
+                raise UsageError(
+                    f"no such file or folder: {os.fspath(given)!r}; give files, folders, or - for "
+                    "standard input"
+                ) from error
             reason = _reason(error)
             walk.skipped.append(Skipped(_shown(path), f"cannot be read: {reason}"))
             continue

@@ -42,6 +42,7 @@ _READ_NAMES = frozenset(
 _MAX_FILE_BYTES = 8 * 1024 * 1024
 _MAX_ENTRIES = 20_000
 _MAX_DEPTH = 3
+_WHAT_TO_GIVE = "give a directory that holds config.json, or such a file."
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +135,8 @@ def _expanded(spec: str) -> Path:
 def _profile_or_error(spec: str, path: Path, profiles: bool) -> ModelFacts:
     if not profiles or _looks_like_a_path(spec, path):
         if spec.endswith(".json"):
-            raise UsageError(f"Model file `{spec}` does not exist.")
-        raise UsageError(f"Model directory `{spec}` does not exist.")
+            raise UsageError(f"Model file `{spec}` does not exist; {_WHAT_TO_GIVE}")
+        raise UsageError(f"Model directory `{spec}` does not exist; {_WHAT_TO_GIVE}")
     found = models.find_profile(spec)
     if found is not None:
         return _from_profile(found)
