@@ -15,8 +15,8 @@ class HeldInterrupt:
     """Ctrl-C between `hold` and `release` is kept until `check`, or until `release`.
 
     The second one is raised at once, in case the first waits for something that never comes; but
-    none is once `final` is set, when all that is left to do is to end the others. Where Ctrl-C is ignored, is somebody else's matter, or cannot come (not in the main thread),
-    nothing changes.
+    none is once `final` is set, when all that is left to do is to end the others. Where Ctrl-C is
+    ignored, is somebody else's matter, or cannot come (not in the main thread), nothing changes.
     """
 
     def __init__(self) -> None:

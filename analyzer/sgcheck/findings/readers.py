@@ -3,8 +3,9 @@
 A field counts as read wherever any line loads an attribute of its name, from whatever object, holds its name
 as a text that something may look up, or puts together a text that may be its name. So two fields of one name
 are never taken apart, and what cannot be told is taken as read; a name that is put together of nothing known
-(`f"{a}_{b}"`) could be any, and is taken for none. What does not count: the declaration, assignments, its default for the parser, a table
-that names most fields (an order, a listing), and code that handles all fields alike (to print or copy them).
+(`f"{a}_{b}"`) could be any, and is taken for none. What does not count: the declaration, assignments, its
+default for the parser, a table that names most fields (an order, a listing), and code that handles all fields
+alike (to print or copy them).
 """
 
 from __future__ import annotations
