@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 class SgcheckError(Exception):
     """Base of all errors shown to the user as one sentence on standard error (exit code 2)."""
@@ -21,3 +23,13 @@ class NothingToAnalyse(SgcheckError):
     """No launch, no resolution code: nothing that could be analysed (exit code 3)."""
 
     exit_code = 3
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
+    """The end of a sentence about an unknown name: the nearest known ones, else `otherwise`."""
+    import difflib
+
+    near = difflib.get_close_matches(name, sorted(known), n=3)
+    if near:
+        return f"; did you mean {' or '.join(near)}?"
+    return f"; {otherwise}" if otherwise else ""

@@ -158,7 +158,10 @@ def test_parallel_answers_keep_the_order(sgcheck_run: Run, tmp_path: Path) -> No
 def test_a_missing_file(sgcheck_run: Run) -> None:
     result = sgcheck_run("batch", "none.jsonl")
     assert result.code == 2
-    assert result.err == "sgcheck: cannot read the cases in none.jsonl: No such file or directory\n"
+    assert result.err == (
+        "sgcheck: cannot read the cases in none.jsonl: No such file or directory; "
+        "give a file with one JSON object per line, or - for standard input\n"
+    )
 
 
 def test_the_pool_forgets_the_least_recently_used(fake: Any) -> None:

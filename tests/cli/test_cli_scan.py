@@ -344,3 +344,20 @@ def test_a_file_that_cannot_be_written_is_one_sentence(
     assert run_cli(["scan", "serve.sh", "--gpu", "h200", "--fix"]) == 2
     assert "cannot write serve.sh: it is read-only" in capsys.readouterr().err
     assert Path("serve.sh").read_bytes() == SHORT.encode()
+
+
+def test_sentences_about_missing_input_say_what_to_give(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "serve.sh").write_text("sglang serve --model-path m\n")
+    for argv, advice in (
+        (["scan", ""], "give `.` for this folder"),
+        (["scan", "serve.sh", "--baseline", "no.json"], "--write-baseline no.json` makes one"),
+        (["scan", "serve.sh", "--config", "no.toml"], "give a sgcheck.toml or a pyproject.toml"),
+        (["scan", "no"], "give files, folders, or -"),
+        (["batch", "no.jsonl"], "give a file with one JSON object per line"),
+        (["batch", "serve.sh", "--models-root", "no"], "give the one in which"),
+    ):
+        assert run_cli(argv) == 2
+        assert advice in capsys.readouterr().err.splitlines()[-1], argv

@@ -85,7 +85,8 @@ def test_a_full_disk(fake: Fake, tmp_path: Path, confirm: Confirm) -> None:
     code, _, err = confirm("--log", str(log), "--record", "/dev/full")
     assert (code, err.splitlines()[-1]) == (
         2,
-        "sgcheck: cannot write the record to /dev/full: No space left on device",
+        "sgcheck: cannot write the record to /dev/full: No space left on device; "
+        "name a file that can be written",
     )
     argv = ["confirm", "--log", str(log), *fake.options(), "--gpu", "h200"]
     with Path("/dev/full").open("w") as full:

@@ -60,7 +60,10 @@ def batch(cases: str, models_root: str | None, jobs: int, **params: Any) -> int:
     config = options.load_configuration(params)
     root = Path(models_root or ".")
     if not root.is_dir():
-        raise UsageError(f"--models-root {root}: there is no such directory")
+        raise UsageError(
+            f"--models-root {root}: there is no such directory; give the one in which the "
+            "relative model directories of the cases lie"
+        )
     names = options.split_names(params["fields"])
     selection = Selection(
         frozenset(names) if names else None, params["changed"], not params["no_trace"]
@@ -174,5 +177,8 @@ def open_cases(name: str) -> Iterator[IO[bytes]]:
         try:
             stream = stack.enter_context(Path(name).open("rb"))
         except OSError as error:
-            raise UsageError(f"cannot read the cases in {name}: {error.strerror}") from error
+            raise UsageError(
+                f"cannot read the cases in {name}: {error.strerror}; give a file with one JSON "
+                "object per line, or - for standard input"
+            ) from error
         yield stream

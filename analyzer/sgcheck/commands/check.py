@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +11,7 @@ from sgcheck.commands import engine, options
 from sgcheck.commands.base import LaunchCommand, option
 from sgcheck.commands.levels import exit_code, level_of
 from sgcheck.commands.output import stdout_terminal, write, write_json
-from sgcheck.errors import UsageError
+from sgcheck.errors import UsageError, did_you_mean
 from sgcheck.report.document import Selection
 from sgcheck.report.formats import FORMATS, Report, render
 from sgcheck.resolve.resolution import Resolution
@@ -59,7 +58,6 @@ def check_names(names: Sequence[str], results: Sequence[Resolution]) -> None:
     known = {name: None for result in results for name in result.fields}
     for name in names:
         if known and name not in known:
-            near = difflib.get_close_matches(name, known, n=3)
             version = results[0].sglang.version
             behind = fields_behind(name, results)
             if behind:
@@ -67,7 +65,7 @@ def check_names(names: Sequence[str], results: Sequence[Resolution]) -> None:
                     f"{name} is no field of SGLang {version} but an answer made from one: "
                     f"ask for {' or '.join(behind)}"
                 )
-            hint = f"; did you mean {' or '.join(near)}?" if near else ""
+            hint = did_you_mean(name, known, "`sgcheck check --format json` has all of them")
             raise UsageError(f"SGLang {version} has no field {name}{hint}")
 
 

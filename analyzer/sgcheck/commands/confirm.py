@@ -415,4 +415,6 @@ def writable(name: str | None) -> Path | None:
         with Path(name).open("a", encoding="utf-8"):
             return Path(name)
     except OSError as error:
-        raise UsageError(f"cannot write to {name}: {error.strerror}") from None
+        raise UsageError(
+            f"cannot write to {name}: {error.strerror}; name a file that can be written"
+        ) from None

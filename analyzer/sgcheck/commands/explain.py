@@ -102,7 +102,10 @@ def known_entries(files: tuple[str, ...]) -> list[Entry]:
             lines = Path(name).read_text("utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is no text"
-            raise UsageError(f"cannot read the records in {name}: {reason}") from None
+            raise UsageError(
+                f"cannot read the records in {name}: {reason}; give what `sgcheck confirm --record` "
+                "wrote"
+            ) from None
         seen += witnesses(load(lines, name))
     return entries(seen)
 

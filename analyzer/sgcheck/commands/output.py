@@ -40,5 +40,8 @@ def deliver(text: str, output: Path | None) -> None:
     try:
         output.write_bytes(text.encode("utf-8", "backslashreplace"))
     except OSError as error:
-        raise UsageError(f"{output} cannot be written: {error.strerror or error}") from error
+        raise UsageError(
+            f"{output} cannot be written: {error.strerror or error}; name a file that can be, "
+            "or leave the name out for standard output"
+        ) from error
     note(f"wrote {output}")

@@ -82,6 +82,7 @@ def target_options() -> Callable[[Any], Any]:
 @options.debug_option()
 def scan(paths: tuple[str, ...], **params: Any) -> int:
     """Run the command; the return value is the exit code."""
+    from sgcheck.findings.baseline import load_baseline
     from sgcheck.findings.settings import read_settings
     from sgcheck_rules.registry import by_id
 
@@ -89,6 +90,9 @@ def scan(paths: tuple[str, ...], **params: Any) -> int:
     config = options.load_configuration(params)
     settings = read_settings(config, tuple(by_id()))
     rules = choose_rules(params)
+    if (known := baseline_path(params, settings)) is not None:
+        # A slip in its name must not cost the time of a scan.
+        load_baseline(known)
 
     def run() -> tuple[ScanResult, dict[str, bytes], list[Checked], Kept]:
         found, texts = collect(paths, params, settings)
@@ -231,9 +235,7 @@ def silence(
     from sgcheck_rules.registry import by_id
 
     ids = by_id()
-    path = params["baseline"] or settings.baseline
-    if params["write_baseline"] or (path == settings.baseline and path and not Path(path).exists()):
-        path = None
+    path = baseline_path(params, settings)
     findings = number_repeats(finding for each in checked for finding in each.findings)
     return suppress(
         findings,
@@ -247,6 +249,14 @@ def silence(
             lambda name: ids[name].meta.id if name in ids else name,
         ),
     )
+
+
+def baseline_path(params: Mapping[str, Any], settings: Settings) -> str | None:
+    """The baseline that counts; one that only the configuration names need not be there yet."""
+    path: str | None = params["baseline"] or settings.baseline
+    if params["write_baseline"] or (path == settings.baseline and path and not Path(path).exists()):
+        return None
+    return path or None
 
 
 def lines_reader(texts: Mapping[str, bytes]) -> Lines:
@@ -297,7 +307,9 @@ def _write_baseline(path: str, findings: Sequence[Finding]) -> int:
     try:
         Path(path).write_text(baseline_text(findings), encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"cannot write the baseline {path}: {error.strerror}") from error
+        raise UsageError(
+            f"cannot write the baseline {path}: {error.strerror}; name a file that can be written"
+        ) from error
     note(f"{path}: {len(findings)} findings taken as known")
     return 0
 

@@ -128,7 +128,10 @@ def write_files(files: Iterable[FixedFile]) -> None:
                 Path(name).unlink(missing_ok=True)
                 raise
         except OSError as error:
-            raise UsageError(f"cannot write {file.shown}: {error.strerror}") from error
+            raise UsageError(
+                f"cannot write {file.shown}: {error.strerror}; make room or the folder writable, "
+                "or take --diff and apply it elsewhere"
+            ) from error
 
 
 def say(files: Sequence[FixedFile], *, written: bool) -> None:

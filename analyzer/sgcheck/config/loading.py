@@ -79,7 +79,10 @@ def _read(path: Path, *, required: bool) -> Configuration | None:
         text = path.read_text(encoding="utf-8")
         data: Any = tomllib.loads(text)
     except OSError as error:
-        raise UsageError(f"cannot read the configuration {path}: {error.strerror}") from error
+        raise UsageError(
+            f"cannot read the configuration {path}: {error.strerror}; give a {FILE_NAME} or a "
+            f"{PROJECT_FILE}, or leave --config out"
+        ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         # Somebody else's broken pyproject.toml is not ours to report unless it was asked for.
         if is_project and not required:

@@ -230,7 +230,9 @@ def append(path: str, record: Mapping[str, Any]) -> None:
         with Path(path).open("a", encoding="ascii") as stream:
             stream.write(line)
     except OSError as error:
-        raise UsageError(f"cannot write the record to {path}: {error.strerror}") from None
+        raise UsageError(
+            f"cannot write the record to {path}: {error.strerror}; name a file that can be written"
+        ) from None
 
 
 def load(lines: Iterable[str], origin: str) -> list[dict[str, Any]]:

@@ -152,7 +152,7 @@ class LineReader:
             # A compressed log that is cut off or damaged still has its first part.
             return b""
         except OSError as error:
-            raise UsageError(f"cannot read the log {name}: {error.strerror or error}") from error
+            raise _unreadable(name, error) from error
 
 
 def open_log(name: str) -> IO[bytes]:
@@ -171,4 +171,11 @@ def open_log(name: str) -> IO[bytes]:
             return cast("IO[bytes]", gzip.open(path, "rb"))
         return stream
     except OSError as error:
-        raise UsageError(f"cannot read the log {name}: {error.strerror}") from error
+        raise _unreadable(name, error) from error
+
+
+def _unreadable(name: str, error: OSError) -> UsageError:
+    return UsageError(
+        f"cannot read the log {name}: {error.strerror or error}; give the server's log as a file, "
+        "or - for standard input"
+    )

@@ -51,7 +51,10 @@ def load_baseline(path: str) -> Baseline:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8"
-        raise UsageError(f"cannot read the baseline {path}: {reason}") from error
+        raise UsageError(
+            f"cannot read the baseline {path}: {reason}; `sgcheck scan PATH… --write-baseline "
+            f"{path}` makes one"
+        ) from error
     try:
         data = json.loads(text)
         rows = data["findings"] if data["schema"] == SCHEMA else {}[data["schema"]]

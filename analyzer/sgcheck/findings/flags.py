@@ -76,10 +76,9 @@ class FlagTable:
 
     def nearest(self, name: str, count: int = 2) -> tuple[str, ...]:
         """Spellings that resemble a wrong one, best first."""
-        names = [n for n in self.by_name if n.startswith("--")]
-        import difflib
+        from sgcheck.resolve.refusal import nearest_flags
 
-        return tuple(difflib.get_close_matches(name, sorted(names), n=count, cutoff=0.75))
+        return nearest_flags(name, self.by_name, count)
 
     def of_dest(self, dest: str) -> tuple[Flag, ...]:
         """The flags that write a field."""

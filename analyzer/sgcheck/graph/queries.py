@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from sgcheck.errors import UsageError
+from sgcheck.errors import UsageError, did_you_mean
 from sgcheck.graph.build import guard_text, rules_of_graph
 from sgcheck.graph.data import Data, RuleGraph
 from sgcheck.graph.overwrites import writes_by_field
@@ -15,6 +14,7 @@ from sgcheck.graph.overwrites import writes_by_field
 FLOW = frozenset({"reads", "guards", "writes", "sets", "calls", "holds"})
 """The edges along which influence flows."""
 
+_ALL = "`sgcheck graph --format json` has all of them"
 _DEFAULTS = frozenset({"None", '"auto"', "'auto'"})
 
 
@@ -116,10 +116,7 @@ def node_of(graph: RuleGraph, name: str) -> str:
         for _, data in graph.nodes(data=True)
         if data["kind"] not in ("rule", "function")
     )
-    near = difflib.get_close_matches(words[1], names, n=3) or difflib.get_close_matches(
-        name, names, n=3
-    )
-    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    hint = did_you_mean(words[1], names, did_you_mean(name, names, _ALL)[2:])
     raise UsageError(f"SGLang {graph.graph['version']} has no field, flag or probe {name}{hint}")
 
 
@@ -134,8 +131,7 @@ def field_of(graph: RuleGraph, name: str) -> str:
         return str(flag["field"])
     if word in fields:
         return word
-    near = difflib.get_close_matches(word, sorted(fields), n=3)
-    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    hint = did_you_mean(word, fields, _ALL)
     raise UsageError(f"SGLang {graph.graph['version']} has no field {name}{hint}")
 
 

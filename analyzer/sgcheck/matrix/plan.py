@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from sgcheck.errors import NothingToAnalyse, UsageError
+from sgcheck.errors import NothingToAnalyse, UsageError, did_you_mean
 from sgcheck.matrix.axes import OFF, ON, UNSET, Axis, Point, Wanted, points
 from sgcheck.matrix.solve import OUTCOME, Setting, Solved, Solver
 from sgcheck.report.wording import reason_text
@@ -73,7 +72,7 @@ class Trees:
             if name in facts.flags:
                 return facts.flags[name]
         known = {flag for facts in self.facts.values() for flag in facts.flags}
-        near = _near(name, known)
+        near = did_you_mean(name, known)
         raise UsageError(f"SGLang {self._released()} has no flag {name}{near}")
 
     def choices(self, name: str) -> list[str]:
@@ -102,7 +101,8 @@ class Trees:
         for role in BACKENDS:
             if f"{role}.{bare}" in backends:
                 return f"{role}.{bare}"
-        near = _near(bare, {*fields, *backends, *(n.partition(".")[2] for n in backends), OUTCOME})
+        names = {*fields, *backends, *(n.partition(".")[2] for n in backends), OUTCOME}
+        near = did_you_mean(bare, names, "`sgcheck check --format json` has all of them")
         raise UsageError(f"SGLang {self._released()} has no field or backend {bare}{near}")
 
     def _released(self) -> str:
@@ -226,8 +226,3 @@ def _position(axes: Sequence[Axis], name: str) -> int:
             return index
     titles = ", ".join(axis.title for axis in axes)
     raise UsageError(f"{name} does not vary here; what varies is {titles}")
-
-
-def _near(name: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, sorted(known), n=3)
-    return f"; did you mean {' or '.join(near)}?" if near else ""

@@ -84,7 +84,7 @@ def legend_lines(matrix: Matrix, found: Tables) -> list[str]:
 def note_text(note: Note) -> str:
     """A footnote in one paragraph, without its place."""
     if isinstance(note, LaunchError):
-        return error_text(note)
+        return error_text(note) + (f" (tip: {clean(note.tip)})" if note.tip is not None else "")
     if isinstance(note, Reason):
         return reason_text(note)
     ways = [

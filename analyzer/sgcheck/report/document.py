@@ -188,6 +188,7 @@ def _error(error: LaunchError) -> Document:
         "function": error.function,
         "conditions": list(error.conditions),
         "url": error.url,
+        **({"tip": error.tip} if error.tip is not None else {}),
     }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from sgcheck.report.answers import DIM, VALUE
 from sgcheck.report.layout import Page, Span, width_of
 from sgcheck.report.terminal import Terminal
-from sgcheck.report.text import error_text, model_text, verdict_spans
+from sgcheck.report.text import error_text, model_text, tip_line, verdict_spans
 from sgcheck.report.wording import (
     OUTCOME_WORDS,
     argv_text,
@@ -100,5 +100,6 @@ def _failures(page: Page, results: Sequence[Resolution]) -> None:
         for condition, names in sometimes.get(error, {}).items():
             page.paragraph(f"{', '.join(names)} if {condition}", ("bold",), hanging=2)
         page.paragraph(error_text(error), ("red",), 2, hanging=2)
+        tip_line(page, error, 4)
         if error.file is not None:
             page.place(place(error.file, error.line), 4, error.url)

@@ -142,6 +142,7 @@ def error_lines(writer: AnswerWriter, error: LaunchError, indent: int) -> None:
         page.place(place(error.file, error.line), below, error.url)
         if error.function:
             page.place(clean(error.function), below, lead="in ")
+    tip_line(page, error, below)
     shown = error.conditions if writer.verbose else error.conditions[-MAX_GUARDS:]
     for number, condition in enumerate(shown):
         lead = Span("and" if number else "because", DIM)
@@ -150,6 +151,12 @@ def error_lines(writer: AnswerWriter, error: LaunchError, indent: int) -> None:
     if hidden := len(error.conditions) - len(shown):
         hint = f"(+{count(hidden, 'outer condition')})"
         page.row([Span(hint, DIM)], [below])
+
+
+def tip_line(page: Page, error: LaunchError, indent: int) -> None:
+    """What to write instead, where that is known."""
+    if error.tip is not None:
+        page.paragraph(f"tip: {clean(error.tip)}", ("yellow",), indent, hanging=len("tip: "))
 
 
 def _verdict(page: Page, resolution: Resolution) -> None:
@@ -168,6 +175,7 @@ def _outcome_details(writer: AnswerWriter, outcome: Outcome) -> None:
         page.blank()
         if outcome.status == "cli_error":
             page.paragraph(clean(outcome.error.message), ("red",), indent=2, hanging=2)
+            tip_line(page, outcome.error, 4)
         else:
             error_lines(writer, outcome.error, 2)
     if outcome.reason is not None:

@@ -251,6 +251,7 @@ class Answers:
             failure.function,
             self.conditions(failure.file, failure.line),
             self.link(failure.file, failure.line),
+            failure.tip,
         )
 
     # -- fields ------------------------------------------------------------------------

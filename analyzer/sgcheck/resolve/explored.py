@@ -13,7 +13,7 @@ from sgcheck.interp.paths import Loss
 from sgcheck.resolve.copies import copied
 from sgcheck.resolve.initialise import ALGORITHM, Role, Selected, select
 from sgcheck.resolve.resolution import Reason
-from sgcheck.resolve.run import Failure, failure_of, read_fields, with_place
+from sgcheck.resolve.run import Failure, failure_of, read_fields, refusal_of, with_place
 from sgcheck.resolve.trace import Event, Trace
 from sgcheck.values.condition import TRUE, Condition
 from sgcheck.values.signals import EngineSignal
@@ -64,7 +64,7 @@ class Explored:
 def describe(error: BaseException) -> Any:
     """What is kept of an exception: a `Failure`, or the engine's reason with its place."""
     if isinstance(error, ParserRefused):
-        return Failure("SystemExit", error.message, None, None, None)
+        return refusal_of(error)
     if isinstance(error, ParserLeft):
         return Failure("SystemExit", HELP, None, None, None)
     if isinstance(error, EngineSignal):

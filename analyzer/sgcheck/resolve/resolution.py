@@ -72,7 +72,10 @@ class FieldAnswer:
 
 @dataclass(frozen=True, slots=True)
 class LaunchError:
-    """An error that stops the start. File names are relative to the folder that holds `sglang/`."""
+    """An error that stops the start. File names are relative to the folder that holds `sglang/`.
+
+    `tip` says what to write instead, where that is known; it is not SGLang's.
+    """
 
     type: str
     message: str
@@ -81,6 +84,7 @@ class LaunchError:
     function: str | None = None
     conditions: tuple[str, ...] = ()
     url: str | None = None
+    tip: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

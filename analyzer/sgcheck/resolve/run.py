@@ -36,6 +36,7 @@ class Failure:
     file: str | None
     line: int | None
     function: str | None
+    tip: str | None = None
 
 
 @dataclasses.dataclass(slots=True)
@@ -110,6 +111,14 @@ def failure_of(error: BaseException) -> Failure:
     return Failure(kind, message, file, line, function)
 
 
+def refusal_of(refusal: ParserRefused) -> Failure:
+    """What a user would see of the parser's refusal, and what to write instead."""
+    from sgcheck.resolve.refusal import advice
+
+    tip = advice(refusal.message, refusal.spellings)
+    return Failure("SystemExit", refusal.message, None, None, None, tip)
+
+
 def _in_added_function(trace: TracebackType | None) -> bool:
     """Whether the innermost frame is a function that translation added."""
     while trace is not None and trace.tb_next is not None:
@@ -153,10 +162,7 @@ def run_launch(
             record.check_server_args()
     except ParserRefused as refusal:
         run.error = refusal
-        run.status, run.failure = (
-            "cli_error",
-            Failure("SystemExit", refusal.message, None, None, None),
-        )
+        run.status, run.failure = "cli_error", refusal_of(refusal)
     except ParserLeft as left:
         run.error = left
         message = "the command line asks for help or a version: no server starts"

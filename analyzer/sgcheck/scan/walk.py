@@ -79,6 +79,8 @@ def files_below(
     walk = Walk()
     seen: set[str] = set()
     for given in paths:
+        if not os.fspath(given):
+            raise UsageError("an empty name is no file or folder; give `.` for this folder")
         path = Path(given)
         try:
             mode = path.stat().st_mode

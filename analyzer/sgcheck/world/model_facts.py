@@ -266,7 +266,7 @@ def _walk(folder: Path, spec: str) -> Iterator[tuple[str, Path]]:
             children = sorted(place.iterdir())
         except OSError as error:
             raise UsageError(
-                f"Model directory `{spec}` cannot be read: {error.strerror}."
+                f"Model directory `{spec}` cannot be read: {error.strerror}; give one that can be."
             ) from error
         for child in children:
             seen += 1
@@ -293,7 +293,9 @@ def _read(path: Path, real: Path, shown: str) -> bytes:
             )
         return path.read_bytes()
     except OSError as error:
-        raise UsageError(f"{shown} cannot be read: {error.strerror}.") from error
+        raise UsageError(
+            f"{shown} cannot be read: {error.strerror}; give a configuration that can be."
+        ) from error
 
 
 def _parse_config(data: bytes, shown: str) -> dict[str, Any]:

@@ -227,6 +227,7 @@ def _error(error: LaunchError | None) -> dict[str, Any] | None:
         return None
     return {
         "text": error_text(error),
+        "tip": clean(error.tip or ""),
         "function": clean(error.function or ""),
         "conditions": [guard_text(text) for text in error.conditions[-DECIDING_LINES:]],
         **_place(error.file, error.line, error.url),

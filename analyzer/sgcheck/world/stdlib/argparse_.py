@@ -22,13 +22,17 @@ _NEAR = 6
 
 
 class ParserRefused(EngineSignal):
-    """SGLang's own parser refuses the command line (argparse exits with 2)."""
+    """SGLang's own parser refuses the command line (argparse exits with 2).
+
+    `spellings` are the names of all options that the parser has.
+    """
 
     is_outcome = True
 
-    def __init__(self, message: str) -> None:
+    def __init__(self, message: str, spellings: tuple[str, ...] = ()) -> None:
         super().__init__(message)
         self.message = message
+        self.spellings = spellings
 
 
 class ParserLeft(EngineSignal):
@@ -201,7 +205,7 @@ class ArgumentParser(argparse.ArgumentParser):
         raise ParserLeft(status)
 
     def error(self, message: str) -> NoReturn:
-        raise ParserRefused(message)
+        raise ParserRefused(message, tuple(self._option_string_actions))
 
     def _read_args_from_files(self, arg_strings: list[str]) -> list[str]:
         if self.fromfile_prefix_chars and any(
