@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import errno
 import gc
+import os
 import sys
+import threading
 from collections.abc import Sequence
+from typing import NoReturn
 
 import click
 
@@ -90,9 +94,22 @@ def run(args: Sequence[str] | None = None) -> int:
 
 def main() -> None:
     """The console script."""
-    # A launch makes many objects that stay: looking through them for garbage costs a seventh.
-    gc.set_threshold(50_000, 20, 20)
-    sys.exit(run())
+    # A launch makes about a million objects that stay: looking through them finds no garbage.
+    gc.set_threshold(1_000_000, 20, 20)
+    _leave(run())
+
+
+def _leave(code: int) -> NoReturn:
+    """End the process without freeing every object first, which costs a seventh of a check."""
+    if threading.active_count() > 1:
+        sys.exit(code)
+    atexit._run_exitfuncs()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        sys.exit(code)
+    os._exit(code)
 
 
 def _trace(state: AppState) -> None:

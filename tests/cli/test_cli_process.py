@@ -133,3 +133,32 @@ def test_completion(words: str, expected: set[str]) -> None:
     )
     lines = result.stdout.decode().splitlines()
     assert set(lines[1::3]) == expected, result.stderr
+
+
+def test_what_runs_at_exit_runs(tmp_path: Path) -> None:
+    """The process ends without freeing its objects; registered functions and output are not lost."""
+    mark = tmp_path / "ran"
+    code = (
+        "import atexit, pathlib, sys\n"
+        f"atexit.register(pathlib.Path({str(mark)!r}).touch)\n"
+        "sys.argv = ['sgcheck', 'explain', 'no-such-rule']\n"
+        "from sgcheck.cli import main\nprint('before')\nmain()\n"
+    )
+    result = run_process(python=("-c", code))
+    assert mark.exists()
+    assert result.stdout.strip() == b"before"
+    assert result.stderr.startswith(b"sgcheck: ")
+    assert result.returncode == 2
+
+
+def test_a_thread_that_still_runs_is_waited_for(tmp_path: Path) -> None:
+    mark = tmp_path / "ran"
+    code = (
+        "import pathlib, sys, threading, time\n"
+        f"def late(): time.sleep(0.5); pathlib.Path({str(mark)!r}).touch()\n"
+        "threading.Thread(target=late).start()\n"
+        "sys.argv = ['sgcheck', '--version']\n"
+        "from sgcheck.cli import main\nmain()\n"
+    )
+    assert run_process(python=("-c", code)).returncode == 0
+    assert mark.exists()
