@@ -31,6 +31,7 @@ class Interpreter:
             self.loader.evaluate,
             self.loader.modules,
             self.loader.locate,
+            code.generated,
         )
 
     def module(self, name: str) -> Any:

@@ -24,7 +24,7 @@ from sgcheck.syntax import translate
 from sgcheck.syntax.conditions import Conditions, conditions_of
 from sgcheck.values.signals import Escape
 
-_FORMAT = 4
+_FORMAT = 5
 
 
 class Source(Protocol):
@@ -60,6 +60,7 @@ class CodeCache:
         self._code: dict[str, bytes] = {}
         self._conditions: dict[str, bytes] = {}
         self._expressions: dict[str, bytes] = {}
+        self._generated: dict[str, bytes] = {}
         self._live: dict[str, CodeType] = {}
         self._live_expressions: dict[str, CodeType] = {}
         self._read: dict[str, Conditions] = {}
@@ -77,9 +78,10 @@ class CodeCache:
             return
         try:
             data = marshal.loads(self._path.read_bytes())
-            self._files, self._code, self._conditions, self._expressions = data
+            self._files, self._code, self._conditions, self._expressions, self._generated = data
         except (OSError, ValueError, EOFError, TypeError):
-            self._files, self._code, self._conditions, self._expressions = {}, {}, {}, {}
+            self._files, self._code, self._conditions = {}, {}, {}
+            self._expressions, self._generated = {}, {}
 
     def save(self) -> None:
         """Write what is new. Failing to is no error: the next run translates again."""
@@ -88,7 +90,13 @@ class CodeCache:
         self._dirty = False
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            content = (self._files, self._code, self._conditions, self._expressions)
+            content = (
+                self._files,
+                self._code,
+                self._conditions,
+                self._expressions,
+                self._generated,
+            )
             handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=".pack-")
             try:
                 with os.fdopen(handle, "wb") as out:
@@ -194,6 +202,17 @@ class CodeCache:
             self._dirty = True
         result: CodeType = marshal.loads(packed)
         self._live_expressions[text] = result
+        return result
+
+    def generated(self, text: str) -> CodeType:
+        """The code of a text that the standard library wrote itself: compiled, not translated."""
+        packed = self._generated.get(text)
+        if packed is None:
+            code = compile(text, "<string>", "exec", dont_inherit=True)
+            self._generated[text] = marshal.dumps(code)
+            self._dirty = True
+            return code
+        result: CodeType = marshal.loads(packed)
         return result
 
     def live_code(self) -> list[CodeType]:

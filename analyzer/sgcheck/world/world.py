@@ -72,6 +72,7 @@ class World:
         evaluate: Any,
         modules: dict[str, Any],
         locate: Any,
+        compiled: Callable[[str], CodeType],
     ) -> None:
         """Connect to the interpreter that asks; its loader answers imports by name."""
         path_modules = files_.build(self.files)
@@ -82,7 +83,7 @@ class World:
             **system.build_machine_modules(),
             **system.build_importlib(load, self._present, self._version, loaded, locate),
             "functools": functools_.build(),
-            "dataclasses": dataclasses_.build(),
+            "dataclasses": dataclasses_.build(compiled),
             "argparse": argparse_.build(),
             "contextvars": contextvars_.build(),
             "pkgutil": pkgutil_.build(load, self.files),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import CodeType
 from typing import Any
 
 from sgcheck.syntax.names import is_reserved
@@ -26,7 +28,28 @@ def _marker(text: str) -> Any:
     return object
 
 
-def _process(cls: type, options: dict[str, Any]) -> type:
+Compiled = Callable[[str], CodeType]
+
+
+@contextmanager
+def _compiling(compiled: Compiled) -> Iterator[None]:
+    """Let `dataclasses` run the text that it writes for every class from code kept by `compiled`.
+
+    Compiling it is most of what a class costs. A name of the module hides the builtin `exec` meanwhile.
+    """
+
+    def run(text: str, spaces: dict[str, Any], local: dict[str, Any]) -> None:
+        exec(compiled(text), spaces, local)
+
+    names = vars(dataclasses)
+    names["exec"] = run
+    try:
+        yield
+    finally:
+        names.pop("exec", None)
+
+
+def _process(cls: type, options: dict[str, Any], compiled: Compiled) -> type:
     own_class(cls)
     annotations = cls.__dict__.get("__annotations__")
     for name in annotations or ():
@@ -40,7 +63,8 @@ def _process(cls: type, options: dict[str, Any]) -> type:
             k: _marker(v) if isinstance(v, str) else v for k, v in annotations.items()
         }
     try:
-        result: type = dataclasses.dataclass(**options)(cls)
+        with _compiling(compiled):
+            result: type = dataclasses.dataclass(**options)(cls)
     finally:
         if strings:
             cls.__annotations__ = strings
@@ -50,13 +74,6 @@ def _process(cls: type, options: dict[str, Any]) -> type:
             if field.name in strings:
                 field.type = strings[field.name]
     return result
-
-
-def dataclass(cls: Any = None, /, **options: Any) -> Any:
-    """`dataclasses.dataclass`."""
-    if cls is None:
-        return lambda target: _process(target, options)
-    return _process(cls, options)
 
 
 def _of_unknown(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -74,8 +91,14 @@ def _of_unknown(function: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def build() -> Facade:
-    """The module `dataclasses`."""
+def build(compiled: Compiled) -> Facade:
+    """The module `dataclasses`; `compiled` gives the code of a text, and may keep it."""
+
+    def dataclass(cls: Any = None, /, **options: Any) -> Any:
+        if cls is None:
+            return lambda target: _process(target, options, compiled)
+        return _process(cls, options, compiled)
+
     names = {
         name: getattr(dataclasses, name)
         for name in (
