@@ -141,7 +141,7 @@ def test_python_literals_decode_as_python_does(body: str, prefix: str) -> None:
         len(source) != node.end_col_offset and "\n" not in body
     ):
         return
-    found = literal_text(source, 0, lambda *_: Mapped.written("?", 0))
+    found = literal_text(Mapped.written(source, 0), lambda *_: Mapped.written("?", 0))
     if found is not None and "\\\n" not in body:
         assert found.text == node.value
         for i, char in enumerate(found.text):

@@ -22,6 +22,21 @@ from sgcheck.scan.wrappers import around_wrapped
 ScriptReader: TypeAlias = Callable[[Mapped, Around], list[Launch]]
 
 _MAX_DEPTH = 6
+# Flags with which other programs that take `--model-path` know the same thing.
+_SHARED_FLAGS = frozenset(
+    [
+        "model-path",
+        "served-model-name",
+        "trust-remote-code",
+        "context-length",
+        "chat-template",
+        "load-format",
+        "log-level",
+        "nnodes",
+        "node-rank",
+        "random-seed",
+    ]
+)
 
 # Commands whose arguments are text about a launch, not a launch.
 _TALKERS = frozenset(
@@ -119,6 +134,11 @@ def find_launcher(fields: Sequence[Field]) -> tuple[int, str, int] | None:
     return None
 
 
+def is_python(text: str) -> bool:
+    """Whether a word is a Python interpreter: `python`, `/usr/bin/python3.12`."""
+    return re.fullmatch(r"(?:.*/)?python[\d.]*", text) is not None
+
+
 def _is_talker(text: str) -> bool:
     return text.rsplit("/", 1)[-1] in _TALKERS
 
@@ -165,9 +185,13 @@ def entrypoint_launch(fields: Sequence[Field], around: Around) -> list[Launch]:
     )
     image = around.image.text if around.image is not None else None
     named = image is not None and "sglang" in image.lower()
-    if not configured and not (
-        named and any(t.split("=")[0] in ("--model-path", "--model") for t in texts)
-    ):
+    model = any(t.split("=")[0] in ("--model-path", "--model") for t in texts)
+    # A patch of a manifest has the arguments alone: then they must be SGLang's beyond doubt.
+    if image is None and model and not configured:
+        from sgcheck.scan.server_config import is_own_flag
+
+        named = any(is_own_flag(t) and t.split("=")[0][2:] not in _SHARED_FLAGS for t in texts)
+    if not configured and not (named and model):
         return []
     return [
         build_launch(
@@ -207,7 +231,13 @@ def _scripts(fields: Sequence[Field], around: Around, read_script: ScriptReader)
             continue
         if inner is None:
             inner = around_wrapped(around, fields[:i])
-        launches += read_script(field.value, inner.but(depth=around.depth + 1))
+        inside = inner.but(depth=around.depth + 1)
+        if shell and any(is_python(f.text) for f in fields[:i]):
+            from sgcheck.scan.python_lists import read_code
+
+            launches += read_code(field.value, inside)[0]
+        else:
+            launches += read_script(field.value, inside)
     if not launches and fields[0].text in ("eval", "ssh") and len(fields) > 1:
         script = joined(fields[1:])
         if "sglang" in script.text:

@@ -51,6 +51,17 @@ class Manifests:
         return found[0] if len(found) == 1 else None
 
 
+def members(doc: Document) -> list[Document]:
+    """A document, or the resources of one that is a list of resources (`kind: List`)."""
+    items = doc.elements(doc.get(doc.root, "items"))
+    if not (doc.text_at(doc.root, "kind") or "").endswith("List") or not items:
+        return [doc]
+    found = [Document(doc.file, doc.text, item) for item in items]
+    for each in found:
+        each.budget = doc.budget
+    return found
+
+
 def collect(documents: Sequence[Document]) -> Manifests:
     """The ConfigMaps and Services of a file."""
     found = Manifests()

@@ -95,6 +95,11 @@ class TargetHint:
     weak: bool = False
 
 
+SLURM_NODES = "Slurm nodes"
+SLURM_TOTAL = "Slurm GPUs of all nodes"
+"""Sources of a quantity that is the job's, which may hold several launches."""
+
+
 @dataclass(frozen=True, slots=True)
 class Quantity:
     """A number that the file states (GPUs, nodes, replicas); None when known only at run time."""

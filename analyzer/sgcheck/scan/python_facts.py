@@ -10,9 +10,8 @@ from sgcheck.scan.targets import gpu_hint, image_version, number, requirement_hi
 from sgcheck.scan.words import Field
 
 
-def facts_of(tree: ast.Module, evaluator: Evaluator) -> Around:
-    """Image, release, GPU and image environment that calls anywhere in the file name."""
-    around = Around(evaluator.file, "python")
+def facts_of(tree: ast.Module, evaluator: Evaluator, around: Around) -> Around:
+    """`around` with image, release, GPU and image environment that calls anywhere in the code name."""
     constants = _constants(tree, evaluator)
     env: dict[str, Field] = {}
     for node in ast.walk(tree):
@@ -24,8 +23,9 @@ def facts_of(tree: ast.Module, evaluator: Evaluator) -> Around:
         for keyword in node.keywords:
             if keyword.arg in ("image_uri", "image") and isinstance(keyword.value, ast.Constant):
                 around = _image_or_requirement(keyword.value, evaluator, around)
-            if keyword.arg == "gpu":
-                around = _gpu(evaluator.value(keyword.value, constants), around)
+            if keyword.arg in ("gpu", "instance_type"):
+                value = evaluator.value(keyword.value, constants)
+                around = _gpu(value, around, keyword.arg)
         if isinstance(node.func, ast.Attribute) and node.func.attr == "env" and node.args:
             table = evaluator.value(node.args[0], constants)
             if isinstance(table, dict):
@@ -64,13 +64,17 @@ def _image_or_requirement(node: ast.Constant, evaluator: Evaluator, around: Arou
     return around
 
 
-def _gpu(value: PyValue, around: Around) -> Around:
+def _gpu(value: PyValue, around: Around, name_of_argument: str) -> Around:
     if value is UNKNOWN or not isinstance(value, Field) or around.file.holes_in(value.text):
         return around
     name, colon, _ = value.text.partition(":")
-    hint = gpu_hint(around.file, value.value[: len(name)], "gpu argument")
+    hint = gpu_hint(around.file, value.value[: len(name)], f"{name_of_argument} argument")
     if hint is None:
         return around
     around = around.but(targets=(hint,))
-    count = number(around.file, value.value[len(name) + 1 :], "gpu argument") if colon else None
+    count = (
+        number(around.file, value.value[len(name) + 1 :], f"{name_of_argument} argument")
+        if colon
+        else None
+    )
     return around.but(gpus=count) if count is not None else around

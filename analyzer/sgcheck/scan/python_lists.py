@@ -7,38 +7,34 @@ it does not decide are taken both ways as long as there are few paths.
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Sequence
+from functools import partial
 
-from sgcheck.scan.command import find_launcher
 from sgcheck.scan.context import Around
 from sgcheck.scan.model import Launch, Skipped
+from sgcheck.scan.python_calls import (
+    Definition,
+    Function,
+    bound,
+    call_key,
+    calls_of,
+    defaults_of,
+    lists_given,
+    worth_following,
+)
 from sgcheck.scan.python_facts import facts_of
-from sgcheck.scan.python_paths import Path, assigned_in, limited, same
+from sgcheck.scan.python_launches import Collector
+from sgcheck.scan.python_paths import MAX_PATHS, Path, assigned_in, grown, limited, same, text_of
+from sgcheck.scan.python_source import Source
 from sgcheck.scan.python_values import UNKNOWN, Evaluator, PyValue, decision_key, dotted
-from sgcheck.scan.sagemaker import is_sagemaker, sagemaker_launch
-from sgcheck.scan.shell import distinct, launches_in_script, script_or_words
-from sgcheck.scan.text import Hole, SourceFile
+from sgcheck.scan.shell import distinct
+from sgcheck.scan.text import Hole, Mapped, SourceFile
 from sgcheck.scan.words import Field, hole_text
 
 _MAX_STEPS = 20_000
 _MAX_ROUNDS = 16
-_TALKERS = frozenset(
-    [
-        "print",
-        "debug",
-        "info",
-        "warning",
-        "error",
-        "exception",
-        "log",
-        "write",
-        "skip",
-        "fail",
-        "echo",
-    ]
-)
-_MARKERS = ("sglang.launch_server", "sglang serve", "dynamo.sglang", "--sglang-")
+_MAX_CALLS = 300
+_MAX_CALL_DEPTH = 8
 
 
 class _TooManySteps(Exception):
@@ -47,17 +43,22 @@ class _TooManySteps(Exception):
 
 def read(file: SourceFile) -> tuple[list[Launch], list[Skipped]]:
     """The launches of a Python file."""
+    return read_code(Mapped.written(file.original, 0), Around(file, "python"))
+
+
+def read_code(text: Mapped, around: Around) -> tuple[list[Launch], list[Skipped]]:
+    """The launches of Python code that stands anywhere in a file, and what could not be followed."""
+    file = around.file
+    source = Source(file, text)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(file.original)
+        tree = source.parse()
     except SyntaxError as error:
-        line = error.lineno or 1
+        line = source.line_of(error.lineno or 1)
         return [], [Skipped(file.path, f"not readable as Python at line {line}: {error.msg}", line)]
     except (ValueError, RecursionError, MemoryError) as error:
         return [], [Skipped(file.path, f"not readable as Python: {error}")]
-    evaluator = Evaluator(file)
-    reader = _Reader(file, evaluator, facts_of(tree, evaluator))
+    evaluator = Evaluator(source)
+    reader = _Reader(evaluator, facts_of(tree, evaluator, around), worth_following(tree))
     skipped: list[Skipped] = []
     try:
         reader.module(tree)
@@ -66,40 +67,48 @@ def read(file: SourceFile) -> tuple[list[Launch], list[Skipped]]:
         skipped.append(Skipped(file.path, reason))
     except RecursionError:
         skipped.append(Skipped(file.path, "the Python code is nested too deeply"))
-    return distinct(reader.launches), skipped
+    return distinct(reader.collect.launches), skipped
 
 
 class _Reader:
     """Follows one file."""
 
-    def __init__(self, file: SourceFile, evaluator: Evaluator, around: Around) -> None:
-        self.file = file
+    def __init__(
+        self, evaluator: Evaluator, around: Around, worth: tuple[frozenset[str], frozenset[str]]
+    ) -> None:
+        self.file = evaluator.file
         self.eval = evaluator
-        self.around = around
-        self.launches: list[Launch] = []
+        self.worth, self.named = worth
+        self.collect = Collector(evaluator, around)
         self.steps = 0
+        self.called: set[int] = set()
+        self._active: list[int] = []
+        self._calls = 0
+        self._returned: list[list[tuple[PyValue, Path]]] = [[]]
+        self._results: list[tuple[PyValue, Path]] = []
 
     def module(self, tree: ast.Module) -> None:
         """Follow the module, then its functions and classes with the module's names."""
         ends = self.body(tree.body, [Path()])
-        self._scope(tree.body, ends[0] if ends else Path(), "")
+        self._scope(tree.body, ends[0] if ends else Path())
+        for value, path in self._results:
+            self.collect.emit_left_over(value, path)
 
-    def _scope(self, body: Sequence[ast.stmt], outer: Path, owner: str) -> None:
-        self._left_over(outer)
-        for node in body:
-            if isinstance(node, ast.ClassDef):
-                self._class(node, outer)
-            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                self._function(node, outer)
-            elif isinstance(node, ast.If | ast.Try | ast.With):
-                self._scope_inside(node, outer)
-
-    def _scope_inside(self, node: ast.stmt, outer: Path) -> None:
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
-                self._function(child, outer)
-            elif isinstance(child, ast.ClassDef):
-                self._class(child, outer)
+    def _scope(self, body: Sequence[ast.stmt], outer: Path) -> None:
+        for value in outer.values.values():
+            self.collect.emit_left_over(value, outer)
+        inside = [n for n in body if isinstance(n, ast.If | ast.Try | ast.With)]
+        nodes = [*body, *(child for node in inside for child in ast.iter_child_nodes(node))]
+        # Functions that others call come last: most have been followed from there by then.
+        for called in (False, True):
+            for node in nodes:
+                if isinstance(node, ast.ClassDef) and not called:
+                    self._class(node, outer)
+                elif (
+                    isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+                    and (node.name in self.named) is called
+                ):
+                    self._function(node, outer)
 
     def _class(self, node: ast.ClassDef, outer: Path) -> None:
         inner = outer.copy()
@@ -110,32 +119,84 @@ class _Reader:
             inner.values[f"self.{name}"] = value
             inner.values[f"cls.{name}"] = value
         methods = [n for n in node.body if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
-        methods.sort(key=lambda n: n.name not in ("__init__", "__post_init__"))
+        first = ("__init__", "__post_init__")
+        methods.sort(key=lambda n: (n.name not in first, n.name in self.named))
         for method in methods:
             ends = self._function(method, inner)
             if method.name in ("__init__", "__post_init__") and ends:
                 kept = {k: v for k, v in ends[0].values.items() if k.startswith("self.")}
                 inner.values.update(kept)
 
-    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, outer: Path) -> list[Path]:
+    def _function(self, node: Definition, outer: Path) -> list[Path]:
+        """Follow a function that nothing in the file calls, with its defaults."""
+        if id(node) in self.called:
+            return []
         inner = outer.copy()
-        arguments = node.args
-        named = [*arguments.posonlyargs, *arguments.args]
-        defaults: list[ast.expr | None] = [None] * (len(named) - len(arguments.defaults))
-        pairs = list(zip(named, [*defaults, *arguments.defaults], strict=True))
-        pairs += list(zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True))
-        for argument, default in pairs:
+        inner.module = outer.values if outer.module is None else outer.module
+        for name, default in defaults_of(node):
             value = self.eval.value(default, outer.values) if default is not None else UNKNOWN
             if isinstance(value, Field):
-                assumed = (*value.assumed, f"{argument.arg} is not passed")
+                assumed = (*value.assumed, f"{name} is not passed")
                 value = Field(value.value, value.start, value.end, value.many, assumed)
-            inner.values[argument.arg] = None if value is None and default is None else value
-            if default is not None and not isinstance(value, Field):
-                inner.values[argument.arg] = UNKNOWN
+            inner.values[name] = value if isinstance(value, Field) else UNKNOWN
+        self._returned.append([])
         ends = self.body(node.body, [inner])
+        for value, path in self._returned.pop():
+            self.collect.emit_value(value, path)
         for end in ends[:1]:
-            self._scope(node.body, end, node.name)
+            self._scope(node.body, end)
         return ends
+
+    def _follow(self, function: Function, call: ast.Call, path: Path) -> list[tuple[PyValue, Path]]:
+        """What a call of the file's own function returns, with the path after it, for each way."""
+        node = function.node
+        self.called.add(id(node))
+        self._calls += 1
+        inner = path.called()
+        inner.values.update(bound(function, call, self.eval, path.values))
+        self._active.append(id(node))
+        self._returned.append([])
+        try:
+            ends = self.body(node.body, [inner])
+        finally:
+            self._active.pop()
+            returned = self._returned.pop()
+        for end in ends[:1]:
+            self._scope(node.body, end)
+        out: list[tuple[PyValue, Path]] = []
+        lists = lists_given(function, call)
+        for value, end in [*returned, *((None, end) for end in ends)]:
+            after = path.after(end)
+            for mine, theirs in lists:
+                new, old = end.values.get(mine), path.values.get(theirs)
+                if isinstance(new, tuple) and isinstance(old, tuple):
+                    after.values[theirs] = new
+            twins = (p for v, p in out if text_of(value) == text_of(v) and same(after, p))
+            twin = next(twins, None)
+            if twin is None:
+                out.append((value, after))
+            else:
+                twin.assumptions = path.assumptions
+        self._results += [(v, p) for v, p in out if isinstance(v, tuple | Field)]
+        return out if 0 < len(out) <= MAX_PATHS else [(UNKNOWN, path)]
+
+    def _own_call(self, node: ast.stmt, path: Path) -> tuple[ast.Call, Function] | None:
+        """The first call of a statement that is of the file's own function and was not yet followed."""
+        if not isinstance(
+            node, ast.Assign | ast.AugAssign | ast.Expr | ast.Return | ast.AnnAssign
+        ) or (self._calls >= _MAX_CALLS or len(self._active) >= _MAX_CALL_DEPTH):
+            return None
+        for call in calls_of(node):
+            name = dotted(call.func)
+            function = path.values.get(name) if name is not None else None
+            if (
+                isinstance(function, Function)
+                and function.node.name in self.worth
+                and id(function.node) not in self._active
+                and call_key(call) not in path.values
+            ):
+                return call, function
+        return None
 
     # --- statements ---------------------------------------------------------------------------------------
 
@@ -148,7 +209,7 @@ class _Reader:
                 if self.steps > _MAX_STEPS:
                     raise _TooManySteps
                 out += self._statement(node, path)
-            paths = limited(out)
+            paths = limited(out, partial(self.eval.spliced, node))
         return paths
 
     def _statement(self, node: ast.stmt, path: Path) -> list[Path]:
@@ -165,34 +226,49 @@ class _Reader:
                 )
                 ends += self._statement(node, branch)
             return ends
+        own = self._own_call(node, path)
+        if own is not None:
+            call, function = own
+            ends = []
+            for value, branch in self._follow(function, call, path):
+                branch.values[call_key(call)] = [value]
+                ends += self._statement(node, branch)
+            for end in ends:
+                end.values.pop(call_key(call), None)
+            return ends
         match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                path.values[node.name] = Function(node)
             case ast.Assign():
-                value = self._noted(node.value, path)
+                value = self.collect.noted(node.value, path)
                 for target in node.targets:
                     self._assign(target, value, path, node.value)
             case ast.AnnAssign() if node.value is not None:
-                self._assign(node.target, self._noted(node.value, path), path, node.value)
+                self._assign(node.target, self.collect.noted(node.value, path), path, node.value)
             case ast.AugAssign():
                 self._augmented(node, path)
             case ast.Expr():
                 if not isinstance(node.value, ast.Constant):
-                    self._noted(node.value, path)
+                    self.collect.noted(node.value, path)
                     self._mutating_call(node.value, path)
             case ast.Return() | ast.Await() if getattr(node, "value", None) is not None:
-                value = self._noted(node.value, path)  # type: ignore[arg-type]
-                self._emit_value(value, path)
+                value = self.collect.noted(node.value, path)  # type: ignore[arg-type]
+                self._returned[-1].append((value, path))
                 return []
-            case ast.Return() | ast.Raise():
+            case ast.Return():
+                self._returned[-1].append((None, path))
+                return []
+            case ast.Raise():
                 return []
             case ast.If():
                 return self._if(node, path)
             case ast.For() | ast.AsyncFor():
                 return self._for(node, path)
             case ast.While():
-                self.body(node.body, [path.copy()])
+                self._rounds_unknown(node.body, path.copy(), path, node.test)
             case ast.With() | ast.AsyncWith():
                 for item in node.items:
-                    self._noted(item.context_expr, path)
+                    self.collect.noted(item.context_expr, path)
                 return self.body(node.body, [path])
             case ast.Try():
                 ends = self.body([*node.body, *node.orelse], [path])
@@ -251,9 +327,7 @@ class _Reader:
         if rounds is None:
             inner = path.copy()
             self._forget(node.target, inner)
-            self.body(node.body, [inner])
-            for name in assigned_in(node.body):
-                path.values[name] = UNKNOWN
+            self._rounds_unknown(node.body, inner, path, node.iter)
             return [path]
         paths = [path]
         for values in rounds:
@@ -261,6 +335,15 @@ class _Reader:
                 each.values.update(values)
             paths = self.body(node.body, paths)
         return paths
+
+    def _rounds_unknown(
+        self, body: Sequence[ast.stmt], inner: Path, path: Path, why: ast.expr
+    ) -> None:
+        """Follow a loop's body once; afterwards what it grows goes on unknown, and what it sets is."""
+        ends = self.body(body, [inner])
+        for name in assigned_in(body):
+            after = [end.values.get(name, UNKNOWN) for end in ends]
+            path.values[name] = grown(path.values.get(name), after, self.eval.spliced(why))
 
     def _rounds(self, node: ast.For | ast.AsyncFor, path: Path) -> list[dict[str, PyValue]] | None:
         source, target = node.iter, node.target
@@ -315,20 +398,14 @@ class _Reader:
             path.values[owner] = type(mapping)({**mapping, key.text: (key, value)})
 
     def _hole(self, node: ast.expr) -> Field:
-        place = self.eval.names.place(node)
+        place = self.eval.source.place(node)
         source = self.file.original[place[0] : place[1]]
         hole = Hole(source, "a value computed in Python")
         return Field(hole_text(self.file, hole, *place), *place)
 
-    def _computed(self, key: Field) -> Field:
-        """A variable's value that Python computes, at the place of its name."""
-        place = key.start, key.end
-        hole = Hole(self.file.original[key.start : key.end], "a value computed in Python")
-        return Field(hole_text(self.file, hole, *place), *place)
-
     def _augmented(self, node: ast.AugAssign, path: Path) -> None:
         name = dotted(node.target)
-        value = self._noted(node.value, path)
+        value = self.collect.noted(node.value, path)
         if name is None:
             return
         old = path.values.get(name, UNKNOWN)
@@ -370,79 +447,3 @@ class _Reader:
         for each in ast.walk(target):
             if isinstance(each, ast.Name):
                 path.values[each.id] = UNKNOWN
-
-    # --- launches -----------------------------------------------------------------------------------------
-
-    def _noted(self, node: ast.expr, path: Path) -> PyValue:
-        """An expression's value; launches in the calls of it are collected on the way."""
-        for call in ast.walk(node):
-            if isinstance(call, ast.Call):
-                self._call(call, path)
-            elif isinstance(call, ast.Dict):
-                self._sagemaker(call, path)
-        return self.eval.value(node, path.values)
-
-    def _call(self, node: ast.Call, path: Path) -> None:
-        func = node.func
-        name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
-        if name in _TALKERS or name in ("append", "extend", "join", "split"):
-            return
-        env = next((k.value for k in node.keywords if k.arg == "env"), None)
-        extra = self.eval.value(env, path.values) if env is not None else None
-        inside = path
-        if isinstance(extra, dict):
-            inside = path.copy()
-            for name, (key, value) in extra.items():
-                inside.env[name] = value if isinstance(value, Field) else self._computed(key)
-        words = self.eval.items(list(node.args), path.values)
-        if find_launcher(words) is not None and any(isinstance(a, ast.Starred) for a in node.args):
-            self._emit(words, inside)
-            return
-        if len(words) > 1 and words[0].text and find_launcher(words) is not None:
-            self._emit(words, inside)
-            return
-        for argument in [*node.args, *(k.value for k in node.keywords)]:
-            self._emit_value(self.eval.value(argument, path.values), inside, node=argument)
-
-    def _emit_value(self, value: PyValue, path: Path, node: ast.expr | None = None) -> None:
-        if isinstance(value, tuple):
-            if (
-                find_launcher(value) is not None
-                or any(f.text.startswith("--sglang-") for f in value)
-                or any("sglang" in f.text and " " in f.text for f in value)
-            ):
-                self._emit(value, path)
-        elif (
-            isinstance(value, Field)
-            and any(m in value.text for m in _MARKERS)
-            and any(b in value.text.strip() for b in " \n")
-        ):
-            self.launches += launches_in_script(value.value, self._inside(path))
-
-    def _emit(self, fields: Sequence[Field], path: Path) -> None:
-        self.launches += script_or_words(list(fields), self._inside(path))
-
-    def _inside(self, path: Path) -> Around:
-        around = self.around.with_env(path.env, "os.environ")
-        return around.but(assumptions=path.assumptions)
-
-    def _left_over(self, path: Path) -> None:
-        """Lists of a scope that hold a launch and were given to no call."""
-        seen = [launch.span.start for launch in self.launches]
-        for value in path.values.values():
-            if not isinstance(value, tuple) or not value:
-                continue
-            if any(f.start <= start < f.end for f in value for start in seen):
-                continue
-            self._emit_value(value, path)
-
-    def _sagemaker(self, node: ast.Dict, path: Path) -> None:
-        value = self.eval.value(node, path.values)
-        if not isinstance(value, dict) or not is_sagemaker(value):
-            return
-        variables = [
-            (k, v) for k, v in value.values() if isinstance(k, Field) and isinstance(v, Field)
-        ]
-        launch = sagemaker_launch(variables, self._inside(path))
-        if launch is not None:
-            self.launches.append(launch)

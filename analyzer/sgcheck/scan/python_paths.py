@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from sgcheck.scan.python_values import UNKNOWN, PyValue, dotted
@@ -14,15 +14,41 @@ MAX_PATHS = 16
 
 @dataclass(slots=True)
 class Path:
-    """One way through the code: the values of names, the conditions taken, exported variables."""
+    """One way through the code: the values of names, the conditions taken, exported variables.
+
+    `module` are the module's own names inside of a function, None outside of one.
+    """
 
     values: dict[str, PyValue] = field(default_factory=dict)
     assumptions: tuple[str, ...] = ()
     env: dict[str, Field] = field(default_factory=dict)
+    module: dict[str, PyValue] | None = None
 
     def copy(self) -> Path:
         """An independent copy."""
-        return Path(dict(self.values), self.assumptions, dict(self.env))
+        return Path(dict(self.values), self.assumptions, dict(self.env), self.module)
+
+    def called(self) -> Path:
+        """The path into a function that is called here: the module's names, and the object's."""
+        module = self.values if self.module is None else self.module
+        own = {k: v for k, v in self.values.items() if k.startswith(("self.", "cls."))}
+        return Path({**module, **own}, self.assumptions, dict(self.env), module)
+
+    def after(self, end: Path) -> Path:
+        """This path after a call that ended with `end`."""
+        own = {k: v for k, v in end.values.items() if k.startswith("self.")}
+        return Path({**self.values, **own}, end.assumptions, dict(end.env), self.module)
+
+
+def grown(old: PyValue, ends: Sequence[PyValue], more: Field) -> PyValue:
+    """A value after an unknown number of rounds: a list that only grew keeps its beginning."""
+    if not isinstance(old, tuple):
+        return UNKNOWN
+    first = [f.text for f in old]
+    texts = [[f.text for f in e] if isinstance(e, tuple) else None for e in ends]
+    if any(text is None or text[: len(first)] != first for text in texts):
+        return UNKNOWN
+    return old if all(text == first for text in texts) else (*old, more)
 
 
 def assigned_in(nodes: Sequence[ast.stmt]) -> list[str]:
@@ -42,13 +68,13 @@ def assigned_in(nodes: Sequence[ast.stmt]) -> list[str]:
     return list(found)
 
 
-def _text_of(value: PyValue) -> object:
+def text_of(value: PyValue) -> object:
     if isinstance(value, Field):
         return value.text
     if isinstance(value, tuple):
         return tuple(f.text for f in value)
     if isinstance(value, dict):
-        return tuple((k, _text_of(v)) for k, (_, v) in value.items())
+        return tuple((k, text_of(v)) for k, (_, v) in value.items())
     return value
 
 
@@ -56,21 +82,38 @@ def same(a: Path, b: Path) -> bool:
     """Whether two paths leave the same values."""
     if a.values.keys() != b.values.keys() or a.env.keys() != b.env.keys():
         return False
-    return all(_text_of(v) == _text_of(b.values[k]) for k, v in a.values.items()) and all(
+    return all(text_of(v) == text_of(b.values[k]) for k, v in a.values.items()) and all(
         v.text == b.env[k].text for k, v in a.env.items()
     )
 
 
-def limited(paths: list[Path]) -> list[Path]:
-    """At most as many paths as the limit; beyond it what differs is unknown."""
+def limited(paths: list[Path], more: Callable[[], Field]) -> list[Path]:
+    """At most as many paths as the limit; beyond it what differs is unknown.
+
+    Lists keep the words with which all of them begin; `more` stands for the rest.
+    """
     if len(paths) <= MAX_PATHS:
         return paths
     joined = paths[0].copy()
     joined.assumptions = ()
     for other in paths[1:]:
         for name in dict.fromkeys((*joined.values, *other.values)):
-            if _text_of(joined.values.get(name, UNKNOWN)) != _text_of(
+            if text_of(joined.values.get(name, UNKNOWN)) != text_of(
                 other.values.get(name, UNKNOWN)
             ):
-                joined.values[name] = UNKNOWN
+                lists = [path.values.get(name) for path in (joined, other)]
+                joined.values[name] = _shared(lists, more)
     return [joined]
+
+
+def _shared(values: list[PyValue], more: Callable[[], Field]) -> PyValue:
+    """The common beginning of some lists, and an unknown rest."""
+    lists = [value for value in values if isinstance(value, tuple)]
+    if len(lists) < len(values):
+        return UNKNOWN
+    kept = 0
+    for words in zip(*lists, strict=False):
+        if len({word.text for word in words}) > 1:
+            break
+        kept += 1
+    return (*lists[0][:kept], more()) if kept else UNKNOWN

@@ -28,11 +28,12 @@ _SIMPLE = {
 _HEX = {"x": 2, "u": 4, "U": 8}
 
 
-def literal_text(raw: str, offset: int, replace: Replacement) -> Mapped | None:
-    """The value of one or more adjacent literals whose source is `raw`, standing at `offset`.
+def literal_text(source: Mapped, replace: Replacement) -> Mapped | None:
+    """The value of one or more adjacent literals, from their source.
 
     None when the source is not understood (bytes, unknown escapes): the caller then has only `ast`'s value.
     """
+    raw = source.text
     pieces: list[Mapped] = []
     i = 0
     while i < len(raw):
@@ -52,7 +53,7 @@ def literal_text(raw: str, offset: int, replace: Replacement) -> Mapped | None:
             return None
         quote = raw[i] * 3 if raw.startswith(raw[i] * 3, i) else raw[i]
         i += len(quote)
-        found = _body(raw, i, quote, prefix, offset=offset, replace=replace)
+        found = _body(source, i, quote, prefix, replace=replace)
         if found is None:
             return None
         text, i = found
@@ -61,15 +62,16 @@ def literal_text(raw: str, offset: int, replace: Replacement) -> Mapped | None:
 
 
 def _body(
-    raw: str, i: int, quote: str, prefix: str, *, offset: int, replace: Replacement
+    source: Mapped, i: int, quote: str, prefix: str, *, replace: Replacement
 ) -> tuple[Mapped, int] | None:
+    raw = source.text
     pieces: list[Mapped] = []
     begin = i
     formatted = "f" in prefix
 
     def flush(stop: int) -> None:
         if stop > begin:
-            pieces.append(Mapped.written(raw[begin:stop], offset + begin))
+            pieces.append(source[begin:stop])
 
     while i < len(raw):
         if raw.startswith(quote, i):
@@ -83,8 +85,7 @@ def _body(
                 return None
             value, width = escaped
             if value:
-                start = offset + i
-                pieces.append(Mapped.standing_for(value, start, start + width))
+                pieces.append(Mapped.standing_for(value, *_place(source, i, i + width)))
             i += width
             begin = i
         elif char == "\\":
@@ -98,11 +99,15 @@ def _body(
             stop = _closing(raw, i + 1)
             if stop < 0:
                 return None
-            pieces.append(replace(raw[i + 1 : stop], offset + i, offset + stop + 1))
+            pieces.append(replace(raw[i + 1 : stop], *_place(source, i, stop + 1)))
             i = begin = stop + 1
         else:
             i += 1
     return None
+
+
+def _place(source: Mapped, start: int, end: int) -> tuple[int, int]:
+    return source.place(start)[0], source.place(end - 1)[1]
 
 
 def _escape(raw: str, i: int) -> tuple[str, int] | None:

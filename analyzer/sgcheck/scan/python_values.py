@@ -10,8 +10,9 @@ import ast
 from typing import Any, Final
 
 from sgcheck.scan.model import Choice
+from sgcheck.scan.python_source import Source, without_holes
 from sgcheck.scan.python_strings import literal_text
-from sgcheck.scan.text import Hole, Mapped, SourceFile, join
+from sgcheck.scan.text import Hole, Mapped, join
 from sgcheck.scan.words import Field, hole_text, joined, split_posix
 
 PyValue = object
@@ -36,34 +37,12 @@ class _Unknown:
 UNKNOWN: Final = _Unknown()
 
 
-class Names:
-    """Turns `ast` positions into offsets of the file."""
-
-    def __init__(self, file: SourceFile) -> None:
-        self.file = file
-
-    def place(self, node: ast.AST) -> tuple[int, int]:
-        """A node's offsets in the file."""
-        start = self._offset(node.lineno, node.col_offset)  # type: ignore[attr-defined]
-        end_line, end_column = node.end_lineno, node.end_col_offset  # type: ignore[attr-defined]
-        return start, self._offset(end_line, end_column)
-
-    def _offset(self, line: int, column: int) -> int:
-        starts = self.file.line_starts
-        begin = starts[line - 1] if line - 1 < len(starts) else len(self.file.original)
-        end = starts[line] if line < len(starts) else len(self.file.original)
-        text = self.file.original[begin:end]
-        if text.isascii():
-            return begin + column
-        return begin + len(text.encode("utf-8")[:column].decode("utf-8", "replace"))
-
-
 class Evaluator:
     """Evaluates expressions under the names of one path through the file."""
 
-    def __init__(self, file: SourceFile) -> None:
-        self.file = file
-        self.names = Names(file)
+    def __init__(self, source: Source) -> None:
+        self.file = source.file
+        self.source = source
         self._depth = 0
 
     def value(self, node: ast.expr | None, state: dict[str, PyValue]) -> PyValue:
@@ -107,7 +86,7 @@ class Evaluator:
     def field(self, node: ast.expr, state: dict[str, PyValue]) -> Field:
         """An expression as one word; unknown ones become a hole."""
         value = self.value(node, state)
-        place = self.names.place(node)
+        place = self.source.place(node)
         if isinstance(value, Field):
             return Field(value.value, *place, assumed=value.assumed)
         if isinstance(value, bool | int | float):
@@ -132,30 +111,34 @@ class Evaluator:
 
     def spliced(self, node: ast.AST) -> Field:
         """An unknown number of unknown words."""
-        place = self.names.place(node)
+        place = self.source.place(node)
         source = self.file.original[place[0] : place[1]]
         hole = Hole(source, "a list computed in Python", spliced=True)
         return Field(hole_text(self.file, hole, *place), *place)
 
+    def named(self, name: str, at: ast.AST) -> Field:
+        """A word that stands for a place as a whole."""
+        place = self.source.place(at)
+        return Field(Mapped.standing_for(name, *place), *place)
+
     def _string(self, node: ast.Constant) -> Field:
-        start, end = self.names.place(node)
-        raw = self.file.original[start:end]
-        value = str(node.value)
-        if len(raw) == len(value) + 2 and raw[1:-1] == value:
-            return Field(Mapped.written(value, start + 1), start, end)
-        text = literal_text(raw, start, lambda *_: Mapped(""))
-        if text is None or text.text != value:
-            text = Mapped.standing_for(value, start, end)
-        return Field(text, start, end)
+        raw = self.source.mapped(node)
+        place = self.source.place(node)
+        if len(raw) == len(node.value) + 2 and raw.text[1:-1] == node.value:  # type: ignore[arg-type]
+            return Field(raw[1 : len(raw) - 1], *place)
+        text = literal_text(raw, lambda *_: Mapped(""))
+        if text is None or without_holes(self.file, text.text) != node.value:
+            text = Mapped.standing_for(str(node.value), *place)
+        return Field(text, *place)
 
     def _formatted(self, node: ast.JoinedStr, state: dict[str, PyValue]) -> Field:
-        start, end = self.names.place(node)
-        raw = self.file.original[start:end]
-        text = literal_text(raw, start, lambda *a: self._replacement(*a, state=state))
+        raw = self.source.mapped(node)
+        place = self.source.place(node)
+        text = literal_text(raw, lambda *a: self._replacement(*a, state=state))
         if text is None:
-            hole = Hole(raw, "a value computed in Python")
-            return Field(hole_text(self.file, hole, start, end), start, end)
-        return Field(text, start, end)
+            hole = Hole(self.file.plain(raw.text), "a value computed in Python")
+            return Field(hole_text(self.file, hole, *place), *place)
+        return Field(text, *place)
 
     def _replacement(
         self, source: str, start: int, end: int, *, state: dict[str, PyValue]
@@ -234,11 +217,11 @@ class Evaluator:
                 value.value if isinstance(value, Field) else self._unknown(side)
                 for side, value in ((node.left, left), (node.right, right))
             ]
-            return Field(join(pieces), *self.names.place(node))
+            return Field(join(pieces), *self.source.place(node))
         return UNKNOWN
 
     def _unknown(self, node: ast.expr) -> Mapped:
-        place = self.names.place(node)
+        place = self.source.place(node)
         source = self.file.original[place[0] : place[1]]
         return hole_text(self.file, Hole(source, "a value computed in Python"), *place)
 
@@ -295,7 +278,7 @@ class Evaluator:
             return UNKNOWN
         if isinstance(self.value(node.body, state), tuple | dict):
             return UNKNOWN
-        place = self.names.place(node)
+        place = self.source.place(node)
         source = self.file.original[place[0] : place[1]]
         shown = ast.unparse(node.test)
         choices = (Choice(shown, yes.text), Choice(f"not ({shown})", no.text))
@@ -316,6 +299,9 @@ class Evaluator:
         return UNKNOWN
 
     def _call(self, node: ast.Call, state: dict[str, PyValue]) -> PyValue:
+        returned = state.get(f"?call {id(node)}")
+        if returned is not None:
+            return returned[0] if isinstance(returned, list) else UNKNOWN
         name = dotted(node.func) or ""
         args = node.args
         if name == "str" and len(args) == 1:
@@ -352,11 +338,7 @@ class Evaluator:
         for keyword in node.keywords:
             value = self.value(keyword.value, state)
             if keyword.arg is not None:
-                place = self.names.place(keyword.value)
-                found[keyword.arg] = (
-                    Field(Mapped.standing_for(keyword.arg, *place), *place),
-                    value,
-                )
+                found[keyword.arg] = (self.named(keyword.arg, keyword.value), value)
             elif isinstance(value, dict):
                 found.update(value)
         return found
@@ -364,7 +346,7 @@ class Evaluator:
     def _joined(self, node: ast.Call, words: PyValue) -> PyValue:
         if not isinstance(words, tuple):
             return UNKNOWN
-        return Field(joined(words), *self.names.place(node))
+        return Field(joined(words), *self.source.place(node))
 
     def _method(self, node: ast.Call, func: ast.Attribute, state: dict[str, PyValue]) -> PyValue:
         owner = self.value(func.value, state)

@@ -6,7 +6,8 @@ environments of `SM_SGLANG_…` variables, and scalars that hold a shell script 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
@@ -16,7 +17,7 @@ from sgcheck.scan.sagemaker import is_sagemaker, sagemaker_launch
 from sgcheck.scan.server_config import mapping_launch
 from sgcheck.scan.shell import launches_in_script, script_or_words
 from sgcheck.scan.targets import canonical_version, gpu_hint, gpu_name, number, requirement_hint
-from sgcheck.scan.text import Hole, Mapped
+from sgcheck.scan.text import FILL, Hole, Mapped, join
 from sgcheck.scan.words import Field, hole_text, split_posix
 from sgcheck.scan.yaml_nodes import Document, is_null
 
@@ -392,7 +393,8 @@ def scripts(doc: Document, around: Around) -> list[Launch]:
     found: list[Launch] = []
     for _, parents, node in _mappings(doc):
         for key, _, value in doc.items(node):
-            low = key.lower()
+            # Ansible's modules have their collection before their name: `ansible.builtin.shell`.
+            low = key.lower() if key.endswith((".sh", ".bash")) else key.lower().rpartition(".")[2]
             if low not in _SCRIPT_KEYS and not low.endswith((".sh", ".bash")):
                 continue
             texts: list[Node] = [value] if isinstance(value, ScalarNode) else []
@@ -407,5 +409,24 @@ def scripts(doc: Document, around: Around) -> list[Launch]:
                     env.update(_plain_env(doc, doc.get(parent, name)))
             inside = around.with_env(env, "env")
             for text in texts:
-                found += launches_in_script(doc.scalar(text), inside)
+                script = _with_workflow_env(doc, doc.scalar(text), env)
+                found += launches_in_script(script, inside)
     return found
+
+
+_WORKFLOW_ENV = re.compile(r"\$\{\{\s*env\.(\w+)\s*\}\}")
+
+
+def _with_workflow_env(doc: Document, script: Mapped, env: Mapping[str, Field]) -> Mapped:
+    """A step of a workflow with the `${{ env.NAME }}` that the workflow itself sets."""
+    pieces: list[Mapped] = []
+    begin = 0
+    for i, char in enumerate(script.text):
+        if char == FILL and i == begin:
+            begin += 1  # the rest of a hole that was replaced
+        hole = doc.file.hole_of(char)
+        found = _WORKFLOW_ENV.fullmatch(hole.source) if hole is not None else None
+        if found is not None and found[1] in env:
+            pieces += [script[begin:i], env[found[1]].value]
+            begin = i + 1
+    return join([*pieces, script[begin:]]) if pieces else script

@@ -59,6 +59,7 @@ def read_script(text: Mapped, around: Around) -> tuple[list[Launch], list[Skippe
         skipped.append(Skipped(file.path, reason))
     except RecursionError:
         skipped.append(Skipped(file.path, "the shell script is nested too deeply"))
+    skipped += runner.skipped
     launches = [*runner.launches, *_unused_trainer_arrays(runner, around)]
     if script.root.has_error and not launches and "sglang" in text.text and not around.depth:
         line = _error_line(script, file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sgcheck.scan.shell_substrings import bounds
 from sgcheck.scan.text import Mapped, join
 from sgcheck.scan.words import Field
 
@@ -34,6 +35,14 @@ def with_key(old: tuple[Field, ...], index: str, item: Field) -> tuple[Field, ..
     marked = Mapped.standing_for(key, item.start, item.start)
     new = Field(join((marked, item.value)), item.start, item.end)
     return (*(f for f in old if not f.text.startswith(key)), new)
+
+
+def sliced(fields: tuple[Field, ...], source: str) -> tuple[Field, ...] | None:
+    """The words that a slice takes, None where their number is not known."""
+    part = bounds(source, len(fields))
+    if part is None or any(f.many != "one" for f in fields):
+        return None
+    return fields[slice(*part)]
 
 
 def spaced(fields: tuple[Field, ...]) -> list[Mapped]:

@@ -6,16 +6,16 @@ hole with its source text; nothing is executed.
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
 from sgcheck.scan.shell_arith import arithmetic
-from sgcheck.scan.shell_arrays import element, is_map, spaced
+from sgcheck.scan.shell_arrays import element, is_map, sliced, spaced
 from sgcheck.scan.shell_nodes import flag_variables
 from sgcheck.scan.shell_state import State
+from sgcheck.scan.shell_substrings import bounds, trim, without_tabs
 from sgcheck.scan.shell_tree import Script
 from sgcheck.scan.text import EMPTY, Mapped, join
 from sgcheck.scan.words import BLANKS, Field
@@ -136,6 +136,11 @@ class Expander:
     def here_document(self, body: Node, state: State) -> Mapped:
         """A here-document's text; the shell has replaced what its unquoted delimiter leaves to it."""
         start = body.parent.children[1] if body.parent is not None else body
+        sign = self.script.source(body.parent.children[0]) if body.parent is not None else ""
+        text = self._here_text(body, start, state)
+        return without_tabs(text) if sign.endswith("-") else text
+
+    def _here_text(self, body: Node, start: Node, state: State) -> Mapped:
         if self.script.source(start)[:1] in "'\"\\":
             return self.script.mapped(body)
         building = _Building()
@@ -302,11 +307,13 @@ class Expander:
             shown = self.file.plain(name)
             reason = f"${shown} is not set in the file" if not name.isdigit() else "script argument"
             self._put(self.hole(node, reason), out, quoted)
+        elif isinstance(value, tuple) and self.script.is_zsh:
+            self._put_array(value, out, True)
         elif isinstance(value, tuple):
             self._put(value[0].value if value else EMPTY, out, quoted)
         else:
             self._assumed += value.assumed
-            self._put(value.value, out, quoted)
+            self._put(value.value, out, quoted or self.script.is_zsh)
 
     def _all_args(self, node: Node, name: str, state: State, out: _Building, quoted: bool) -> None:
         if state.args is None:
@@ -337,10 +344,19 @@ class Expander:
             out.add(self._length(node, children, state) or self.hole(node, "indirect expansion"))
             return
         name, index = self._name(first)
-        if name in ("@", "*"):
+        if name in ("@", "*") and len(children) == 1:
             self._all_args(node, name, state, out, quoted)
             return
-        value = self.lookup(name, state)
+        value = state.args if name in ("@", "*") else self.lookup(name, state)
+        if children[1:] and children[1].type == ":" and isinstance(value, tuple):
+            part = sliced(value, self.script.source(node))
+            if part is None:
+                out.add(self.hole(node, "a part of a list", spliced=True))
+            elif quoted and (name == "*" or index == "*"):
+                out.add(join(spaced(part)))
+            else:
+                self._put_array(part, out, quoted)
+            return
         if isinstance(value, tuple) and index is None and len(children) == 1:
             value = value[0] if value else Field(EMPTY, 0, 0)
         if isinstance(value, tuple) and index not in (None, "@", "*"):
@@ -454,12 +470,15 @@ class Expander:
 
     def _edit(self, value: Mapped, children: list[Node], state: State) -> Mapped | None:
         operator = children[1].type
+        if operator == ":":
+            part = bounds(self.script.source(children[0].parent or children[0]), len(value))
+            return None if part is None else value[slice(*part)]
         argument = self.text(children[2], state).text if len(children) > 2 else ""
         raw = value.text
         if self.file.holes_in(argument) or len(raw) > _MAX_TEXT or len(argument) > 200:
             return None
         if operator in ("#", "##", "%", "%%"):
-            cut = _trim(raw, argument, operator)
+            cut = trim(raw, argument, operator)
             return value[cut[0] : cut[1]]
         if operator in ("^^", ",,") and len(children) == 2:
             place = value.extent() or (0, 0)
@@ -474,17 +493,3 @@ class Expander:
             changed = raw.replace(argument, new, -1 if operator == "//" else 1)
             return Mapped.standing_for(changed, *place)
         return None
-
-
-def _trim(raw: str, pattern: str, operator: str) -> tuple[int, int]:
-    """What remains of a text when a glob is cut from its front (`#`) or its back (`%`)."""
-    size = len(raw)
-    longest = len(operator) == 2
-    order = range(size, -1, -1) if longest else range(size + 1)
-    if len(raw) > 2000:
-        return 0, size
-    for count in order:
-        part = raw[:count] if operator[0] == "#" else raw[size - count :]
-        if fnmatch.fnmatchcase(part, pattern):
-            return (count, size) if operator[0] == "#" else (0, size - count)
-    return 0, size

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from tree_sitter import Node
 
+from sgcheck.scan.command import is_python
+from sgcheck.scan.model import ConfigFile
+from sgcheck.scan.server_config import embedded_config
 from sgcheck.scan.shell_tree import Script
+from sgcheck.scan.text import Mapped
 
 _QUOTES = "\"'"
 
@@ -43,3 +47,33 @@ def flag_variables(script: Script) -> frozenset[str]:
                 found.add(name.rstrip("+"))
         stack.extend(node.children)
     return frozenset(found)
+
+
+def only_prints(script: Script, statement: Node, heredoc: Node) -> bool:
+    """Whether a here-document is shown to people: `cat` without a file or a pipe."""
+    source = script.source(statement.children[0]).split(None, 1)
+    piped = any(c.type == "pipeline" for c in heredoc.children)
+    written = any(c.type == "file_redirect" for c in (*statement.children, *heredoc.children))
+    return source[:1] == ["cat"] and not piped and not written
+
+
+def given_to_python(script: Script, statement: Node, heredoc: Node) -> bool:
+    """Whether a here-document is Python's standard input, or is written to a file of Python's."""
+    for child in (*statement.children, *heredoc.children):
+        if child.type == "file_redirect" and script.source(child).rstrip(_QUOTES).endswith(".py"):
+            return True
+    words = script.source(statement.children[0]).split()
+    return any(map(is_python, words)) and not any(word.endswith(".py") for word in words)
+
+
+def written_config(
+    script: Script, statement: Node, heredoc: Node, text: Mapped
+) -> ConfigFile | None:
+    """The SGLang configuration that a here-document writes, for a later `--config`."""
+    for child in (*statement.children, *heredoc.children):
+        name = script.source(child).lstrip("> ").strip(_QUOTES)
+        if child.type == "file_redirect":
+            config = embedded_config(script.file, text, name.rsplit("/", 1)[-1])
+            if config is not None:
+                return config
+    return None

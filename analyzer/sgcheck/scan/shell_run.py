@@ -11,14 +11,13 @@ from collections.abc import Callable, Sequence
 
 from tree_sitter import Node
 
-from sgcheck.scan.command import launches_of
+from sgcheck.scan.command import is_python, launches_of
 from sgcheck.scan.context import Around
-from sgcheck.scan.model import Launch
-from sgcheck.scan.server_config import embedded_config
+from sgcheck.scan.model import Launch, Skipped
 from sgcheck.scan.shell_arrays import with_key
 from sgcheck.scan.shell_builtins import Builtins
 from sgcheck.scan.shell_expand import Expander
-from sgcheck.scan.shell_nodes import case_items
+from sgcheck.scan.shell_nodes import case_items, given_to_python, only_prints, written_config
 from sgcheck.scan.shell_state import State, Value, join_branches, limit_paths
 from sgcheck.scan.shell_tests import Conditions
 from sgcheck.scan.shell_tree import Script
@@ -48,6 +47,7 @@ class Runner:
         self.conditions = Conditions(script, self.expander)
         self.builtins = Builtins(script, self.expander)
         self.launches: list[Launch] = []
+        self.skipped: list[Skipped] = []
         self.arrays: list[tuple[Field, ...]] = []
         self.functions: dict[str, Node] = {}
         self.called: set[str] = set()
@@ -261,15 +261,19 @@ class Runner:
         return [state]
 
     def _launch(self, fields: list[Field], prefix: dict[str, Field], state: State) -> None:
+        around = self._around(state).with_env(prefix, "command")
+        self.launches += launches_of(fields, around, self.read_embedded)
+
+    def _around(self, state: State) -> Around:
+        """What a command of the script starts with on a path."""
         exported = {
             n: v for n in sorted(state.exported) if isinstance(v := state.values.get(n), Field)
         }
-        around = self.around.with_env(exported, "export").with_env(prefix, "command")
-        around = around.but(
+        around = self.around.with_env(exported, "export")
+        return around.but(
             label=(*around.label, *state.label),
             assumptions=(*around.assumptions, *state.assumptions),
         )
-        self.launches += launches_of(fields, around, self.read_embedded)
 
     def _function(self, name: str, body: Node, args: list[Field], state: State) -> list[State]:
         self.called.add(name)
@@ -291,16 +295,9 @@ class Runner:
         for child in node.children:
             if child.type not in ("file_redirect", "heredoc_redirect", "herestring_redirect"):
                 states = self.statement(child, states) if child.is_named else states
-        if heredoc is not None and not self._only_prints(node, heredoc):
+        if heredoc is not None and not only_prints(self.script, node, heredoc):
             self._heredoc(node, heredoc, state)
         return states
-
-    def _only_prints(self, node: Node, heredoc: Node) -> bool:
-        """Whether a here-document is shown to people: `cat` without a file or a pipe."""
-        source = self.script.source(node.children[0]).split(None, 1)
-        piped = any(c.type == "pipeline" for c in heredoc.children)
-        written = any(c.type == "file_redirect" for c in (*node.children, *heredoc.children))
-        return source[:1] == ["cat"] and not piped and not written
 
     def _heredoc(self, statement: Node, node: Node, state: State) -> None:
         body = next((c for c in node.children if c.type == "heredoc_body"), None)
@@ -311,29 +308,35 @@ class Runner:
         if body is None:
             return
         text = self.expander.here_document(body, state)
-        self._note_config(statement, node, text)
+        config = written_config(self.script, statement, node, text)
+        if config is not None:
+            self.around = self.around.but(configs={**self.around.configs, config.name: config})
         if "sglang" in text.text.lower():
-            inner = self.around.but(depth=self.around.depth + 1)
-            if inner.depth < 4:
-                self.launches += self.read_embedded(text, inner)
+            inner = self._around(state).but(depth=self.around.depth + 1)
+            if inner.depth >= 4:
+                return
+            self._read_inner(text, inner, python=given_to_python(self.script, statement, node))
+
+    def _read_inner(self, text: Mapped, around: Around, *, python: bool) -> None:
+        """The launches of a text that a shell or Python is given."""
+        if not python:
+            self.launches += self.read_embedded(text, around)
+            return
+        from sgcheck.scan.python_lists import read_code
+
+        launches, skipped = read_code(text, around)
+        self.launches += launches
+        self.skipped += skipped
 
     def _here_string(self, node: Node, fields: list[Field], state: State) -> None:
-        """`bash <<< "…"`."""
-        if fields and fields[0].text.rsplit("/", 1)[-1] in ("bash", "sh", "zsh"):
+        """`bash <<< "…"`, `python3 <<< "…"`."""
+        name = fields[0].text if fields else ""
+        shell = name.rsplit("/", 1)[-1] in ("bash", "sh", "zsh")
+        if shell or is_python(name):
             text = self.expander.text(node.children[-1], state)
             if "sglang" in text.text and self.around.depth < 3:
-                inner = self.around.but(depth=self.around.depth + 1)
-                self.launches += self.read_embedded(text, inner)
-
-    def _note_config(self, statement: Node, heredoc: Node, text: Mapped) -> None:
-        """An SGLang configuration that the script writes, for a later `--config`."""
-        for child in (*statement.children, *heredoc.children):
-            name = self.script.source(child).lstrip("> ").strip("\"'")
-            if child.type == "file_redirect":
-                config = embedded_config(self.file, text, name.rsplit("/", 1)[-1])
-                if config is not None:
-                    configs = {**self.around.configs, config.name: config}
-                    self.around = self.around.but(configs=configs)
+                inner = self._around(state).but(depth=self.around.depth + 1)
+                self._read_inner(text, inner, python=not shell)
 
     def _if(self, children: list[Node], state: State) -> list[State]:
         """`if` and `elif`: children from the keyword on."""

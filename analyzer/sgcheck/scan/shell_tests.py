@@ -106,7 +106,7 @@ class Conditions:
                 inner = self._expression(parts[1], state, double)
                 return None if inner is None else not inner
             return self._unary(sign, parts[1], state)
-        if kind == "binary_expression" and len(parts) == 3:
+        if kind == "binary_expression" and len(parts) >= 3:
             sign = self.script.source(parts[1])
             if sign in ("&&", "||", "-a", "-o"):
                 a = self._expression(parts[0], state, double)
@@ -114,10 +114,19 @@ class Conditions:
                 if sign in ("&&", "-a"):
                     return False if a is False or b is False else (True if a and b else None)
                 return True if a or b else (False if a is False and b is False else None)
-            left, right = self._known(parts[0], state), self._known(parts[2], state)
-            if left is None or right is None or sign == "=~":
+            # `*"B200"*` is several nodes.
+            first, negated = parts[0], False
+            if first.type == "unary_expression" and self.script.source(first.children[0]) == "!":
+                # The grammar binds `! $X == y` the other way round.
+                first, negated = first.children[-1], True
+            left, *right = (self._known(part, state) for part in (first, *parts[2:]))
+            known = [text for text in right if text is not None]
+            if left is None or len(known) < len(right) or sign == "=~":
                 return None
-            return compare(sign, left, right, glob=double)
+            found = compare(sign, left, "".join(known), glob=double)
+            return None if found is None else found is not negated
+        if kind.endswith("_expression"):
+            return None
         text = self._known(node, state)
         return None if text is None else bool(text)
 

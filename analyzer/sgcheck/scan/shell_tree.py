@@ -85,6 +85,10 @@ class Script(Tree):
 
     def __init__(self, file: SourceFile, text: Mapped) -> None:
         super().__init__(file, text, _bash())
+        first = text.text[:80].lstrip("\ufeff").split("\n", 1)[0]
+        named = file.path.lower().endswith(".zsh") and not first.startswith("#!")
+        self.is_zsh = named or (first.startswith("#!") and first.rstrip().endswith("zsh"))
+        """Whether `$NAME` is not split, and all of a list."""
 
     def prepared(self, raw: str) -> str:
         """Windows line ends made plain, and remarks between the words of a command made blank.

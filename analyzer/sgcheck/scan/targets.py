@@ -109,7 +109,7 @@ def gpu_name(text: str) -> str | None:
 
 def machine_gpu(instance: str) -> str | None:
     """The GPU of a cloud machine type (`p5.48xlarge` → `h100`), or None."""
-    low = instance.strip().lower()
+    low = instance.strip().lower().removeprefix("ml.")  # SageMaker's
     return next((gpu for prefix, gpu in _MACHINES if low.startswith(prefix)), None)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sgcheck.scan.context import Around
-from sgcheck.scan.model import Port, Quantity
+from sgcheck.scan.model import SLURM_NODES, SLURM_TOTAL, Port, Quantity
 from sgcheck.scan.targets import number
 from sgcheck.scan.text import Hole, Mapped, SourceFile
 from sgcheck.scan.words import Field, hole_text
@@ -181,7 +181,9 @@ def _slurm(around: Around, fields: Sequence[Field]) -> Around:
             value = fields[i + 1].value
         else:
             continue
-        around = slurm_option(around, name, value)
+        # A step on one node may be one of many that together are the server.
+        if name not in ("-N", "--nodes") or value.text != "1":
+            around = slurm_option(around, name, value)
     return around
 
 
@@ -189,7 +191,7 @@ def slurm_option(around: Around, name: str, value: Mapped) -> Around:
     """One Slurm option, from `srun` or a `#SBATCH` line."""
     file = around.file
     if name in ("-N", "--nodes"):
-        found = number(file, value, "Slurm nodes")
+        found = number(file, value, SLURM_NODES)
         return around.but(nodes=found) if found is not None else around
     if name == "--container-image":
         return around.with_image(value, "Slurm container image")
@@ -201,6 +203,7 @@ def slurm_option(around: Around, name: str, value: Mapped) -> Around:
         return around
     if name in ("--gres", "--gpus-per-node", "-G", "--gpus"):
         tail = value.text.rsplit(":", 1)[-1]
-        count = number(file, value[len(value) - len(tail) :], "Slurm GPUs")
+        source = SLURM_TOTAL if name in ("-G", "--gpus") else "Slurm GPUs"
+        count = number(file, value[len(value) - len(tail) :], source)
         return around.but(gpus=count) if count is not None else around
     return around

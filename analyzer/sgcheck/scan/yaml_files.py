@@ -60,6 +60,7 @@ def read_text(
         skipped.append(Skipped(file.path, reason, line))
     found: list[Launch] = []
     try:
+        documents = [each for doc in documents for each in kubernetes.members(doc)]
         shared = kubernetes.collect(documents)
         for doc in documents:
             found += _document(doc, around, beside, shared)
@@ -91,7 +92,7 @@ def _document(
         found = kubernetes.launches(doc, around.but(format="kubernetes"), shared)
         found = found or recipes.launches(doc, around.but(format="recipe"))
         found = found or _argument_list(doc, around)
-        return found or recipes.scripts(doc, around.but(format="script"))
+        return _with_scripts(found, doc, around)
     if compose.is_compose(doc):
         return compose.launches(doc, around.but(format="compose"), beside)
     found = recipes.launches(doc, around.but(format="recipe"))
@@ -101,7 +102,7 @@ def _document(
     if doc.text_at(doc.root, "kind") == "ConfigMap":
         found += recipes.scripts(doc, around.but(format="script"))
     if found:
-        return found
+        return found if doc.get(doc.root, "kind") is not None else _with_scripts(found, doc, around)
     # SGLang itself refuses a configuration whose name does not say YAML.
     if is_server_config(doc, doc.root) and not doc.file.path.lower().endswith(".json"):
         inside = around.but(format="config")
@@ -111,6 +112,13 @@ def _document(
         config = config_file(doc, doc.root, doc.file.path, doc.text.text)
         return [replace(launch, config=config)]
     return recipes.scripts(doc, around.but(format="script"))
+
+
+def _with_scripts(found: list[Launch], doc: Document, around: Around) -> list[Launch]:
+    """The launches of a document without a kind, and those of scripts in other places of it."""
+    scripts = recipes.scripts(doc, around.but(format="script"))
+    taken = [(launch.span.start, launch.span.end) for launch in found]
+    return found + [s for s in scripts if not any(a <= s.span.start < b for a, b in taken)]
 
 
 def _argument_list(doc: Document, around: Around) -> list[Launch]:

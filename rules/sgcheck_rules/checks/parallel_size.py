@@ -24,6 +24,7 @@ from sgcheck.findings.builder import FindingBuilder
 from sgcheck.findings.model import Finding
 from sgcheck.findings.rule import Example, Meta
 from sgcheck.findings.subject import Subject
+from sgcheck.scan.model import SLURM_NODES, SLURM_TOTAL
 from sgcheck_rules.checks.support import known_int
 
 META = Meta(
@@ -66,6 +67,8 @@ def _nodes(subject: Subject, find: FindingBuilder) -> Iterator[Finding]:
     nodes = known_int(subject, "nnodes")
     if use is None or nodes is None or stated is None or stated.value in (None, nodes):
         return
+    if stated.source == SLURM_NODES and stated.value is not None and nodes < stated.value:
+        return  # a job may hold several servers
     yield find.finding(
         f"--nnodes is {nodes}, but {stated.source} gives {stated.value}",
         at=use.span,
@@ -77,6 +80,8 @@ def _nodes(subject: Subject, find: FindingBuilder) -> Iterator[Finding]:
 
 def _gpus(subject: Subject, find: FindingBuilder) -> Iterator[Finding]:
     stated = subject.launch.gpus
+    if stated is not None and stated.source == SLURM_TOTAL and _several_nodes(subject):
+        return
     needed = gpus_per_node(subject)
     if stated is None or not stated.value or needed is None or needed == stated.value:
         return
@@ -97,6 +102,12 @@ def _gpus(subject: Subject, find: FindingBuilder) -> Iterator[Finding]:
         confidence="proved" if not subject.command.open else "likely",
         related=[(stated.span, f"{stated.source}: {stated.value}")],
     )
+
+
+def _several_nodes(subject: Subject) -> bool:
+    stated = subject.launch.nodes
+    own = known_int(subject, "nnodes")
+    return own != 1 or (stated is not None and stated.value != 1)
 
 
 def gpus_per_node(subject: Subject) -> int | None:

@@ -70,6 +70,7 @@ def check(subject: Subject, find: FindingBuilder) -> Iterator[Finding]:
     for name in SHARED:
         ours, theirs = subject.field(name), other.field(name)
         if ours is None or theirs is None:
+            yield from _written(subject, other, name, find)
             continue
         if ours.status != "decided" or theirs.status != "decided":
             continue
@@ -83,3 +84,22 @@ def check(subject: Subject, find: FindingBuilder) -> Iterator[Finding]:
             related=[(other.span_of(name), f"{mode_of(other)}: {shown(theirs.value)}")],
             because=[find.step(step) for step in effective_steps(ours) if step.file is not None],
         )
+
+
+def _written(
+    subject: Subject, other: Subject, name: str, find: FindingBuilder
+) -> Iterator[Finding]:
+    """Flags that differ as they are written, where nothing is known of the values in force."""
+    ours, theirs = subject.use_of(name), other.use_of(name)
+    if ours is None or theirs is None or ours.value is None or theirs.value is None:
+        return
+    if not (ours.known and theirs.known) or ours.value == theirs.value:
+        return
+    mode, their_mode = mode_of(subject), mode_of(other)
+    yield find.finding(
+        f"{ours.written} in {mode}, and {theirs.written} in {their_mode}",
+        at=ours.span,
+        key=(name, ours.value, theirs.value),
+        severity="note" if name == "speculative_algorithm" else "warning",
+        related=[(theirs.span, f"{their_mode}: {theirs.written}")],
+    )
