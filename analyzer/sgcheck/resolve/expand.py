@@ -84,10 +84,10 @@ def _by_path(space: Space, variable: Variable, path: Condition) -> Any:
         if id(node) in seen or node.variable is None:
             continue
         seen.add(id(node))
-        for values, child in node.edges:
-            if node.variable is variable:
+        if node.variable is variable:
+            for values, _ in node.edges:
                 named |= values.values
-            todo.append(child)
+        todo.extend(child for _, child in node.ways)
     if not named:
         return MISSING
     if space.both(path, space.negate(space.among(variable, named))) is not FALSE:

@@ -4,6 +4,9 @@ A condition is a decision diagram: inner nodes ask for the value of one variable
 values, leaves are TRUE and FALSE. Variables are ordered by creation, nodes are shared, so two
 conditions are the same exactly when they are the same object. That makes "can this be?" and "do
 these exclude each other?" an identity test.
+
+Inside, a set of values is a number with one bit for each value that the variable has been asked for.
+A negative number has all further bits too: every value that nobody has named.
 """
 
 from __future__ import annotations
@@ -15,74 +18,11 @@ from typing import Any
 
 from sgcheck.resolve.resolution import Reason
 from sgcheck.values.signals import LimitReached
+from sgcheck.values.value_set import ValueSet
 
-
-class ValueSet:
-    """A finite set of values, or (`others`) everything but a finite set. Not to be changed.
-
-    A plain class: exploring an unknown model makes millions of them.
-    """
-
-    __slots__ = ("_key", "others", "values")
-
-    def __init__(self, values: frozenset[Hashable], others: bool = False) -> None:
-        self.values = values
-        self.others = others
-        self._key: tuple[bool, list[str]] | None = None
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, ValueSet)
-            and self.others is other.others
-            and self.values == other.values
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.values, self.others))
-
-    def __repr__(self) -> str:
-        return f"{'~' if self.others else ''}{{{', '.join(self.sort_key()[1])}}}"
-
-    def __and__(self, other: ValueSet) -> ValueSet:
-        if self.others and other.others:
-            return ValueSet(self.values | other.values, True)
-        if self.others:
-            return ValueSet(other.values - self.values)
-        if other.others:
-            return ValueSet(self.values - other.values)
-        return ValueSet(self.values & other.values)
-
-    def __or__(self, other: ValueSet) -> ValueSet:
-        if self.others and other.others:
-            return ValueSet(self.values & other.values, True)
-        if self.others:
-            return ValueSet(self.values - other.values, True)
-        if other.others:
-            return ValueSet(other.values - self.values, True)
-        return ValueSet(self.values | other.values)
-
-    def __invert__(self) -> ValueSet:
-        return ValueSet(self.values, not self.others)
-
-    def __bool__(self) -> bool:
-        return self.others or bool(self.values)
-
-    def __contains__(self, value: Hashable) -> bool:
-        return (value in self.values) != self.others
-
-    def meets(self, other: ValueSet) -> bool:
-        """Whether some value is in both: `bool(self & other)`."""
-        if self.others:
-            return other.others or not other.values <= self.values
-        if other.others:
-            return not self.values <= other.values
-        return not self.values.isdisjoint(other.values)
-
-    def sort_key(self) -> tuple[bool, list[str]]:
-        """A stable order."""
-        if self._key is None:
-            self._key = self.others, sorted(map(repr, self.values))
-        return self._key
+__all__ = [
+    "FALSE", "TRUE", "Condition", "Space", "ValueSet", "Variable", "holds", "paths", "variables_of",
+]  # fmt: skip
 
 
 @dataclass(eq=False, slots=True)
@@ -99,21 +39,74 @@ class Variable:
     reason: Reason | None = None
     kind: str = "fact"
     extra: dict[str, Any] = field(default_factory=dict)
+    all: int = -1
+    """Every value, in bits."""
+    _places: dict[Hashable, int] = field(default_factory=dict, repr=False)
+    _sets: dict[int, ValueSet] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.domain is not None:
+            for value in sorted(self.domain, key=repr):
+                self._places[value] = 1 << len(self._places)
+            self.all = (1 << len(self._places)) - 1
 
     def __repr__(self) -> str:
         return f"Variable({self.name})"
 
+    def bits(self, values: Iterable[Hashable]) -> int:
+        """Some values in bits; those that the variable cannot have are left out."""
+        places, found = self._places, 0
+        for value in values:
+            bit = places.get(value)
+            if bit is None:
+                if self.domain is not None:
+                    continue
+                bit = places[value] = 1 << len(places)
+            found |= bit
+        return found
+
+    def bits_of(self, values: ValueSet) -> int:
+        """A set of values in bits."""
+        named = self.bits(values.values)
+        return self.all & ~named if values.others else named
+
+    def values(self, bits: int) -> ValueSet:
+        """The set that some bits stand for."""
+        known = self._sets.get(bits)
+        if known is None:
+            others = bits < 0
+            named = ~bits if others else bits
+            known = ValueSet(frozenset(v for v, bit in self._places.items() if named & bit), others)
+            self._sets[bits] = known
+        return known
+
 
 class Condition:
-    """A node; see the module's text. Make conditions through a `Space`."""
+    """A node; see the module's text. Make conditions through a `Space`.
 
-    __slots__ = ("edges", "variable")
+    `ways` are the sets of values, in bits, each with what holds then.
+    """
 
-    def __init__(
-        self, variable: Variable | None, edges: tuple[tuple[ValueSet, Condition], ...]
-    ) -> None:
+    __slots__ = ("_edges", "_index", "_opposite", "variable", "ways")
+
+    def __init__(self, variable: Variable | None, ways: tuple[tuple[int, Condition], ...]) -> None:
         self.variable = variable
-        self.edges = edges
+        self.ways = ways
+        self._index = variable.index if variable is not None else -1
+        self._edges: tuple[tuple[ValueSet, Condition], ...] | None = None
+        self._opposite: Condition | None = None
+
+    @property
+    def edges(self) -> tuple[tuple[ValueSet, Condition], ...]:
+        """The values with what holds then, in a stable order."""
+        if self._edges is None:
+            variable = self.variable
+            assert variable is not None or not self.ways
+            found = (
+                [(variable.values(bits), child) for bits, child in self.ways] if variable else []
+            )
+            self._edges = tuple(sorted(found, key=lambda edge: edge[0].sort_key()))
+        return self._edges
 
     def __repr__(self) -> str:
         if self is TRUE:
@@ -134,6 +127,8 @@ MAX_SPARE = 30_000
 MAX_MEETINGS = 4_000_000
 """The same for the cheaper question whether two conditions can hold together."""
 
+_Pair = tuple[Condition, Condition]
+
 
 class Space:
     """Variables and the conditions over them."""
@@ -141,9 +136,11 @@ class Space:
     def __init__(self) -> None:
         self.variables: dict[str, Variable] = {}
         self._nodes: dict[Any, Condition] = {}
-        self._sets: dict[ValueSet, ValueSet] = {}
-        self._memo: dict[tuple[str, int, int], Condition] = {}
-        self._meetings: dict[tuple[int, int], bool] = {}
+        self._both: dict[_Pair, Condition] = {}
+        self._either: dict[_Pair, Condition] = {}
+        self._assumed: dict[_Pair, Condition] = {}
+        self._meetings: dict[_Pair, bool] = {}
+        self._operations = 0
         self._limit = MAX_OPERATIONS
         self._spare = MAX_SPARE
 
@@ -154,15 +151,14 @@ class Space:
         Beyond them, or beyond what is left for all such work, LimitReached is raised; they count
         for nothing else.
         """
-        start, limit = len(self._memo), self._limit
+        start, limit = self._operations, self._limit
         self._limit = start + min(operations, self._spare)
         try:
             yield
         finally:
             self._limit = limit
-            self._spare = max(0, self._spare - (len(self._memo) - start))
-            while len(self._memo) > start:
-                self._memo.popitem()
+            self._spare = max(0, self._spare - (self._operations - start))
+            self._operations = start
 
     def variable(
         self,
@@ -180,94 +176,91 @@ class Space:
 
     def among(self, variable: Variable, values: Iterable[Hashable]) -> Condition:
         """`variable` has one of the values."""
-        chosen = ValueSet(frozenset(values))
-        return self._node(variable, [(chosen, TRUE), (~chosen, FALSE)])
+        return self._among(variable, variable.bits(values))
 
     def among_set(self, variable: Variable, values: ValueSet) -> Condition:
         """`variable` has a value of the set."""
-        return self._node(variable, [(values, TRUE), (~values, FALSE)])
+        return self._among(variable, variable.bits_of(values))
 
-    def _node(self, variable: Variable, edges: list[tuple[ValueSet, Condition]]) -> Condition:
-        merged: dict[int, tuple[ValueSet, Condition]] = {}
-        for values, child in edges:
-            if variable.domain is not None:
-                if values.others:
-                    values = ValueSet(variable.domain - values.values)
-                elif not values.values <= variable.domain:
-                    values = ValueSet(values.values & variable.domain)
-            if not values:
-                continue
-            known = merged.get(id(child))
-            merged[id(child)] = (values if known is None else known[0] | values, child)
+    def _among(self, variable: Variable, bits: int) -> Condition:
+        return self._node(variable, ((bits, TRUE), (variable.all & ~bits, FALSE)))
+
+    def _node(self, variable: Variable, ways: Iterable[tuple[int, Condition]]) -> Condition:
+        merged: dict[Condition, int] = {}
+        for bits, child in ways:
+            if bits:
+                merged[child] = merged.get(child, 0) | bits
         if len(merged) == 1:
-            return next(iter(merged.values()))[1]
-        if variable.domain is not None:
-            merged = {
-                key: (ValueSet(variable.domain - v.values) if v.others else v, child)
-                for key, (v, child) in merged.items()
-            }
-        key = (variable.index, frozenset((values, id(child)) for values, child in merged.values()))
+            return next(iter(merged))
+        key = (variable.index, frozenset(merged.items()))
         node = self._nodes.get(key)
         if node is None:
-            # Equal sets are one object: their order is worked out once, and memory is shared.
-            shared = self._sets.setdefault
-            edges = [(shared(values, values), child) for values, child in merged.values()]
-            ordered = sorted(edges, key=lambda edge: edge[0].sort_key())
-            node = self._nodes[key] = Condition(variable, tuple(ordered))
+            made = tuple((bits, child) for child, bits in merged.items())
+            node = self._nodes[key] = Condition(variable, made)
         return node
 
     def start_counting(self) -> None:
         """Let `MAX_OPERATIONS` count afresh: a part of its own begins."""
-        self._memo.clear()
+        self._operations = 0
+        self._both.clear()
+        self._either.clear()
+        self._assumed.clear()
+
+    def _count(self) -> None:
+        self._operations += 1
+        if self._operations > self._limit:
+            raise LimitReached("conditions")
 
     # -- algebra -------------------------------------------------------------------
 
     def both(self, left: Condition, right: Condition) -> Condition:
         """Conjunction."""
-        if left is FALSE or right is FALSE:
-            return FALSE
-        if left is TRUE or left is right:
-            return right
-        if right is TRUE:
+        if left is right or right is TRUE or left is FALSE:
             return left
-        return self._combine("&", left, right, self.both)
+        if left is TRUE or right is FALSE:
+            return right
+        pair = (left, right) if id(left) < id(right) else (right, left)
+        found = self._both.get(pair)
+        if found is not None:
+            return found
+        both = self.both
+        mine, other = left._index, right._index
+        if mine == other:
+            ways = [
+                (bits, both(x, y)) for a, x in left.ways for b, y in right.ways if (bits := a & b)
+            ]
+        elif mine < other:
+            ways = [(a, both(x, right)) for a, x in left.ways]
+        else:
+            left, right = right, left
+            ways = [(a, both(x, right)) for a, x in left.ways]
+        result = self._both[pair] = self._node(left.variable, ways)  # type: ignore[arg-type]
+        self._count()
+        return result
 
     def either(self, left: Condition, right: Condition) -> Condition:
         """Disjunction."""
-        if left is TRUE or right is TRUE:
-            return TRUE
-        if left is FALSE or left is right:
-            return right
-        if right is FALSE:
+        if left is right or right is FALSE or left is TRUE:
             return left
-        return self._combine("|", left, right, self.either)
-
-    def _combine(
-        self,
-        op: str,
-        left: Condition,
-        right: Condition,
-        again: Callable[[Condition, Condition], Condition],
-    ) -> Condition:
-        key = (op, id(left), id(right)) if id(left) < id(right) else (op, id(right), id(left))
-        found = self._memo.get(key)
+        if left is FALSE or right is TRUE:
+            return right
+        pair = (left, right) if id(left) < id(right) else (right, left)
+        found = self._either.get(pair)
         if found is not None:
             return found
-        assert left.variable is not None and right.variable is not None
-        if left.variable.index == right.variable.index:
-            variable = left.variable
-            edges = [
-                (a & b, again(x, y)) for a, x in left.edges for b, y in right.edges if a.meets(b)
+        either = self.either
+        mine, other = left._index, right._index
+        if mine == other:
+            ways = [
+                (bits, either(x, y)) for a, x in left.ways for b, y in right.ways if (bits := a & b)
             ]
-        elif left.variable.index < right.variable.index:
-            variable = left.variable
-            edges = [(a, again(x, right)) for a, x in left.edges]
+        elif mine < other:
+            ways = [(a, either(x, right)) for a, x in left.ways]
         else:
-            variable = right.variable
-            edges = [(b, again(left, y)) for b, y in right.edges]
-        result = self._memo[key] = self._node(variable, edges)
-        if len(self._memo) > self._limit:
-            raise LimitReached("conditions")
+            left, right = right, left
+            ways = [(a, either(x, right)) for a, x in left.ways]
+        result = self._either[pair] = self._node(left.variable, ways)  # type: ignore[arg-type]
+        self._count()
         return result
 
     def meet(self, left: Condition, right: Condition) -> bool:
@@ -276,21 +269,29 @@ class Space:
             return False
         if left is TRUE or right is TRUE or left is right:
             return True
-        key = (id(left), id(right)) if id(left) < id(right) else (id(right), id(left))
-        found = self._meetings.get(key)
+        pair = (left, right) if id(left) < id(right) else (right, left)
+        found = self._meetings.get(pair)
         if found is not None:
             return found
-        assert left.variable is not None and right.variable is not None
-        mine, other = left.variable.index, right.variable.index
+        meet = self.meet
+        mine, other = left._index, right._index
+        result = False
         if mine == other:
-            result = any(
-                self.meet(x, y) for a, x in left.edges for b, y in right.edges if a.meets(b)
-            )
-        elif mine < other:
-            result = any(self.meet(x, right) for _, x in left.edges)
+            for a, x in left.ways:
+                for b, y in right.ways:
+                    if a & b and meet(x, y):
+                        result = True
+                        break
+                if result:
+                    break
         else:
-            result = any(self.meet(left, y) for _, y in right.edges)
-        self._meetings[key] = result
+            if mine > other:
+                left, right = right, left
+            for _, x in left.ways:
+                if meet(x, right):
+                    result = True
+                    break
+        self._meetings[pair] = result
         if len(self._meetings) > MAX_MEETINGS:
             raise LimitReached("conditions")
         return result
@@ -301,13 +302,12 @@ class Space:
             return FALSE
         if of is FALSE:
             return TRUE
-        key = ("~", id(of), 0)
-        found = self._memo.get(key)
+        found = of._opposite
         if found is None:
             assert of.variable is not None
-            found = self._memo[key] = self._node(
-                of.variable, [(v, self.negate(c)) for v, c in of.edges]
-            )
+            found = self._node(of.variable, [(bits, self.negate(c)) for bits, c in of.ways])
+            of._opposite, found._opposite = found, of
+            self._count()
         return found
 
     def any_of(self, conditions: Iterable[Condition]) -> Condition:
@@ -323,10 +323,10 @@ class Space:
             return of
         assert of.variable is not None
         if of.variable is variable:
-            return self.any_of(child for _, child in of.edges)
+            return self.any_of(child for _, child in of.ways)
         if of.variable.index > variable.index:
             return of
-        return self._node(of.variable, [(v, self.without(c, variable)) for v, c in of.edges])
+        return self._node(of.variable, [(bits, self.without(c, variable)) for bits, c in of.ways])
 
     def assume(self, of: Condition, given: Condition) -> Condition:
         """`of` made simpler where `given` already says so: equal to `of` whenever `given` holds."""
@@ -334,38 +334,49 @@ class Space:
             return of
         if given is FALSE:
             return FALSE
-        key = ("?", id(of), id(given))
-        found = self._memo.get(key)
+        pair = (of, given)
+        found = self._assumed.get(pair)
         if found is None:
-            found = self._memo[key] = self._assume(of, given)
-            if len(self._memo) > self._limit:
-                raise LimitReached("conditions")
+            found = self._assumed[pair] = self._assume(of, given)
+            self._count()
         return found
 
     def _assume(self, of: Condition, given: Condition) -> Condition:
-        assert of.variable is not None and given.variable is not None
-        if given.variable.index < of.variable.index:
-            return self.assume(of, self.any_of(child for _, child in given.edges))
-        if of.variable.index < given.variable.index:
-            return self._node(of.variable, [(v, self.assume(c, given)) for v, c in of.edges])
-        edges: list[tuple[ValueSet, Condition]] = []
-        impossible = ValueSet(frozenset())
-        for values, child in of.edges:
-            for other, inner in given.edges:
-                both = values & other
+        variable = of.variable
+        assert variable is not None
+        if given._index < of._index:
+            return self.assume(of, self.any_of(child for _, child in given.ways))
+        if of._index < given._index:
+            return self._node(variable, [(bits, self.assume(c, given)) for bits, c in of.ways])
+        ways: list[tuple[int, Condition]] = []
+        origins: list[tuple[int, int]] = []
+        impossible = 0
+        for bits, child in of.ways:
+            for other, inner in given.ways:
+                both = bits & other
                 if not both:
                     continue
                 if inner is FALSE:
-                    impossible = impossible | both
+                    impossible |= both
                 else:
-                    edges.append((both, self.assume(child, inner)))
-        if impossible and edges:
+                    ways.append((both, self.assume(child, inner)))
+                    origins.append((bits, other))
+        if impossible and ways:
             # What cannot happen joins the alternative that is easiest to say.
-            target = max(
-                range(len(edges)), key=lambda i: (edges[i][0].others, len(edges[i][0].values))
+            ease = [_ease(bits) for bits, _ in ways]
+            best = max(ease)
+            target = min(
+                (i for i, found in enumerate(ease) if found == best),
+                key=lambda i: [variable.values(bits).sort_key() for bits in origins[i]],
             )
-            edges[target] = (edges[target][0] | impossible, edges[target][1])
-        return self._node(of.variable, edges)
+            ways[target] = (ways[target][0] | impossible, ways[target][1])
+        return self._node(variable, ways)
+
+
+def _ease(bits: int) -> tuple[bool, int]:
+    """How easily a set of values is said; the highest most easily."""
+    others = bits < 0
+    return others, (~bits if others else bits).bit_count()
 
 
 def variables_of(condition: Condition) -> list[Variable]:
@@ -379,7 +390,7 @@ def variables_of(condition: Condition) -> list[Variable]:
             continue
         seen.add(id(node))
         found[node.variable.index] = node.variable
-        stack.extend(child for _, child in node.edges)
+        stack.extend(child for _, child in node.ways)
     return [found[i] for i in sorted(found)]
 
 
