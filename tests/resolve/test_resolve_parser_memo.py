@@ -39,6 +39,7 @@ import sys
 
 CALLS = []
 NAMES = ["a", "b"]
+{head}
 
 
 @functools.cache
@@ -77,8 +78,11 @@ def prepare_server_args(argv):
 """
 
 
-def tree_of(*, adding: str = "", resolving: str = "", before: str = "", after: str = "") -> Tree:
+def tree_of(
+    *, adding: str = "", resolving: str = "", before: str = "", after: str = "", head: str = ""
+) -> Tree:
     entry = ENTRY.format(
+        head=dedent(head),
         adding=indent(dedent(adding), " " * 8),
         resolving=indent(dedent(resolving), " " * 8),
         before=indent(dedent(before), " " * 4),
@@ -109,6 +113,17 @@ LAUNCHES: tuple[tuple[tuple[str, ...], dict[str, str]], ...] = (
 )
 
 
+LOOKS_AT_ARGUMENTS = {
+    "attribute": "len(sys.argv)",
+    "getattr": "len(getattr(sys, 'ar' + 'gv'))",
+    "dictionary": "len(vars(sys)['argv'])",
+    "listing": "len({**sys.__dict__}['argv'])",
+    "import": "len(__import__('sys').argv)",
+    "raw": "len(object.__getattribute__(sys, 'argv'))",
+}
+"""Values that depend on the command line, each in a way of its own."""
+
+
 @pytest.mark.parametrize(
     "parts",
     [
@@ -117,7 +132,10 @@ LAUNCHES: tuple[tuple[tuple[str, ...], dict[str, str]], ...] = (
         {"after": "parser.add_argument('--extra', default=len(parser._actions))"},
         {"after": "for action in parser._actions:\n    action.required = False\n    action.seen = 1"},
         {"adding": "parser.add_argument('--extra', default=os.environ.get('LEVEL'))"},
-        {"adding": "parser.add_argument('--extra', default=len(sys.argv))"},
+        *(
+            {"adding": f"parser.add_argument('--extra', default={value})"}
+            for value in LOOKS_AT_ARGUMENTS.values()
+        ),
         {"adding": "parser.add_argument('--extra', default=os.path.exists('/models/model'))"},
         {"adding": "os.environ['LEVEL'] = '1'", "resolving": "self.extra = os.environ['LEVEL']"},
         {"before": "NAMES.append(argv[-1])"},
@@ -160,10 +178,18 @@ def test_the_third_launch_builds_no_parser(monkeypatch: pytest.MonkeyPatch) -> N
     assert _runs_of_the_method(tree_of(), monkeypatch) == 2
 
 
+@pytest.mark.parametrize("value", LOOKS_AT_ARGUMENTS.values(), ids=LOOKS_AT_ARGUMENTS)
 def test_a_parser_that_depends_on_the_launch_is_built_each_time(
-    monkeypatch: pytest.MonkeyPatch,
+    value: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tree = tree_of(adding="parser.add_argument('--extra', default=len(sys.argv))")
+    tree = tree_of(adding=f"parser.add_argument('--extra', default={value})")
+    assert _runs_of_the_method(tree, monkeypatch) == 5
+
+
+def test_a_module_that_kept_the_arguments_is_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = tree_of(
+        adding="parser.add_argument('--extra', default=len(KEPT))", head="KEPT = sys.argv"
+    )
     assert _runs_of_the_method(tree, monkeypatch) == 5
 
 

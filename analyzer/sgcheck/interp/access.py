@@ -27,6 +27,8 @@ from sgcheck.values.signals import Refused
 
 MARK = guard("c")
 """The name by which the namespace of the guards is known."""
+ON_LISTING = guard("listing")
+"""A name of a world's module: what is called before its names are shown as a dictionary."""
 
 RAW = frozenset({"__getattribute__", "__setattr__", "__delattr__"})
 """Methods that access an attribute by a name given at run time."""
@@ -216,6 +218,8 @@ def namespace(obj: Any) -> Any:
         if is_tree_module(obj):
             return Namespace(names)
         if _is_facade(obj):
+            if ON_LISTING in names:
+                names[ON_LISTING]()
             return MappingProxyType({k: v for k, v in names.items() if not k.startswith("_")})
         raise Refused("the names of a module")
     if isinstance(obj, type) and not natives.is_tree_class(obj):

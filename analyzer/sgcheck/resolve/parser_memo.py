@@ -12,14 +12,11 @@ the same), `sys.argv`, anything that the launch itself has changed before the ca
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import CodeType, FrameType
 from typing import Any
 
 from sgcheck.interp import guards
-from sgcheck.interp.access import MARK
 from sgcheck.interp.journal import Entry, Journal
 from sgcheck.interp.runtime import RUNTIME as R
 from sgcheck.resolve.trace import Trace
@@ -89,9 +86,7 @@ class ParserMemo:
         built = self._built
         if built is None:
             self._calls += 1
-            # A profiler of somebody else is left alone.
-            first = self._calls == 1 and not self._at_once
-            if first or sys.getprofile() is not None:
+            if self._calls == 1 and not self._at_once:
                 return guards.call(original, parser)
             return self._watch(original, parser)
         if not self._serves(built, parser):
@@ -117,24 +112,16 @@ class ParserMemo:
         form = _form(parser)
         seen_before = trace.displays() if trace is not None else None
         before = self._outside()
-        ran: dict[CodeType, dict[str, Any]] = {}
-
-        def note(frame: FrameType, event: str, argument: Any) -> None:
-            if event == "call":
-                ran[frame.f_code] = frame.f_globals
-
         looked = environ.looked = {}
-        sys.setprofile(note)
         try:
             result = guards.call(original, parser)
         finally:
-            sys.setprofile(None)
             environ.looked = None
         repeatable = (
             result is None
             and before == self._outside()
             and all(value is None or type(value) is str for value in looked.values())
-            and not any(self._names_arguments(code, space) for code, space in ran.items())
+            and not self._world.argv_known
             and can_copy(parser)
         )
         if repeatable:
@@ -159,21 +146,11 @@ class ParserMemo:
             len(self._modules),
             world.files.asked,
             world.environ.listed,
+            world.argv_looks,
             len(world.environ.changed),
             len(world.environ.imported),
             len(world.log.records),
             len(self._trace.events) if self._trace is not None else 0,
-        )
-
-    def _names_arguments(self, code: CodeType, space: dict[str, Any]) -> bool:
-        """Whether code of the tree can get at `sys.argv`."""
-        builtins = space.get("__builtins__")
-        if not isinstance(builtins, dict) or MARK not in builtins:
-            return False
-        return (
-            "argv" in code.co_names
-            or "argv" in code.co_consts
-            or any(space.get(name) is self._world.argv for name in code.co_names)
         )
 
 

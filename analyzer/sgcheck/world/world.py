@@ -59,6 +59,10 @@ class World:
         self.environ = Environ(dict(env))
         self.log = logging_.Log(lambda: self.environ.importing)
         self.argv = ["sglang.launch_server"]
+        self.argv_looks = 0
+        """How often `sys.argv` was looked at."""
+        self.argv_known = False
+        """Whether the body of a module has looked, which may have kept it."""
         self.transformers_version = ""
         self._torch_version = torch_version
         self._transformers = transformers
@@ -88,7 +92,7 @@ class World:
             "contextvars": contextvars_.build(),
             "pkgutil": pkgutil_.build(load, self.files),
             "os": system.build_os(self.environ, self.files, path_modules["os.path"]),
-            "sys": system.build_sys(loaded, self.argv, lambda code: None),
+            "sys": system.build_sys(loaded, self.argv, self._argv_looked),
             "subprocess": system.build_subprocess(self._run_command),
             **packages_.build(self.target.capability),
         }
@@ -96,6 +100,10 @@ class World:
             f"/usr/bin/{name}" if name == "nvidia-smi" else None
         )
         self._ready = ready
+
+    def _argv_looked(self) -> None:
+        self.argv_looks += 1
+        self.argv_known = self.argv_known or self.environ.importing
 
     def enter(self, launch: Any, env: Mapping[str, str], argv: list[str]) -> None:
         """Begin a launch (inside a session): its environment, its arguments, its files."""

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from sgcheck.interp import guards
+from sgcheck.interp.access import ON_LISTING
 from sgcheck.resolve.resolution import Reason
 from sgcheck.values.signals import Escape, Refused
 from sgcheck.values.unknown import ASK, Unknown
@@ -96,8 +97,21 @@ class _StdStream:
         return False
 
 
-def build_sys(loaded: dict[str, Any], argv: list[str], stop: Callable[[Any], Any]) -> Facade:
-    """The module `sys`; `loaded` is what `sys.modules` shows."""
+def build_sys(loaded: dict[str, Any], argv: list[str], looked: Callable[[], None]) -> Facade:
+    """The module `sys`; `loaded` is what `sys.modules` shows.
+
+    `looked` is called before anybody sees the program's arguments.
+    """
+
+    class System(Facade):
+        @property
+        def argv(self) -> Any:
+            looked()
+            return self.__dict__["argv"]
+
+        @argv.setter
+        def argv(self, value: Any) -> None:
+            self.__dict__["argv"] = value
 
     class VersionInfo(tuple):  # type: ignore[type-arg]
         major, minor, micro, releaselevel, serial = PYTHON_VERSION
@@ -105,9 +119,10 @@ def build_sys(loaded: dict[str, Any], argv: list[str], stop: Callable[[Any], Any
     def exit_(code: Any = None) -> Any:
         raise SystemExit(code)
 
-    return Facade(
+    return System(
         "sys",
         {
+            ON_LISTING: looked,
             "modules": loaded,
             "argv": argv,
             "exit": exit_,
