@@ -9,18 +9,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
 
 _DATA = Path(__file__).parent / "data"
 
 Platform: TypeAlias = Literal["cuda", "rocm", "cpu", "npu", "xpu", "hpu", "musa", "mps"]
 
 
-@dataclass(frozen=True, slots=True)
-class Architecture:
+class Architecture(Struct, frozen=True):
     """One CUDA architecture. `removed_in_cuda` is the first CUDA version without code for it."""
 
     name: str
@@ -37,8 +37,7 @@ class Architecture:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class GpuModel:
+class GpuModel(Struct, frozen=True):
     """One GPU product. `device_name` is what the CUDA runtime, and so torch, calls it.
 
     `count` is how many of them one usual machine holds; `host` is the processor of the machine
@@ -57,16 +56,14 @@ class GpuModel:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class OtherPlatform:
+class OtherPlatform(Struct, frozen=True):
     """A target that is not CUDA: named so that it can be answered with `target-not-modelled`."""
 
     name: str
     platform: Platform
 
 
-@dataclass(frozen=True, slots=True)
-class CudaVersion:
+class CudaVersion(Struct, frozen=True):
     """One CUDA toolkit version and the cuBLAS that torch's wheels for it pin (None: not known)."""
 
     name: str

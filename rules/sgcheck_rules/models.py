@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 _MODELS = Path(__file__).parent / "data" / "models"
 NOT_RECORDED = "not recorded"
 """Stands for `remote_code` where the checkpoint has some, of which the profile holds nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class RemoteCode:
+class RemoteCode(Struct, frozen=True):
     """The configuration class that a checkpoint brings as its own Python file.
 
     Only its name and its `model_type` are recorded, not its code.
@@ -30,8 +30,7 @@ class RemoteCode:
     model_type: str
 
 
-@dataclass(frozen=True, slots=True)
-class ModelProfile:
+class ModelProfile(Struct, frozen=True):
     """One bundled profile.
 
     `files` maps file names to JSON objects; `stand_ins` names those that the checkpoint has but

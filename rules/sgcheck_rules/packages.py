@@ -11,10 +11,11 @@ import difflib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from sgcheck.errors import UsageError
 from sgcheck_rules import machines
@@ -44,8 +45,7 @@ _MARKER_ENVIRONMENT = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class InstalledProfile:
+class InstalledProfile(Struct, frozen=True):
     """The packages of one assumed installation.
 
     `dists` maps normalised distribution names to their version (None: installed in a version that
@@ -130,8 +130,7 @@ class InstalledProfile:
         return f"; the nearest that are: {', '.join(close)}" if close else ""
 
 
-@dataclass(frozen=True, slots=True)
-class ImportNames:
+class ImportNames(Struct, frozen=True):
     """The top-level modules of one distribution: for certain, and depending on its version."""
 
     certain: frozenset[str]

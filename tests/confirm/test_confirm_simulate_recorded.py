@@ -12,12 +12,12 @@ from __future__ import annotations
 import gzip
 import json
 import os
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from sgcheck.confirm import evidence
 from sgcheck.confirm.compare import compare

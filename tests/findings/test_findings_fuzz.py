@@ -83,7 +83,7 @@ def test_rules_and_formats_take_anything(words: list[str], outcome: Outcome, nam
         "tp_size": FieldAnswer("tp_size", "decided", 8, user_value=4, user_set=True),
         "kv_cache_dtype": FieldAnswer("kv_cache_dtype", "unknown"),
     }
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     resolved = replace(resolution(outcome), fields=fields, effective={"main": fields})
     known = KnownNames(frozenset({"SGLANG_A"}), renames=True)

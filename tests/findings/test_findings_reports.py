@@ -13,6 +13,7 @@ from xml.etree import ElementTree as ET
 import jsonschema
 import pytest
 from finding_samples import FINDING, SECRET, checked, report
+from msgspec import structs
 
 from sgcheck.findings.model import Finding
 from sgcheck.report.github import annotation
@@ -168,7 +169,8 @@ def test_a_launch_that_is_not_resolved_says_why(code: str, said: bool) -> None:
     made = checked()
     assert made.resolution is not None
     outcome = Outcome("unknown", reason=Reason(code, detail="rocm"))
-    made = replace(made, resolution=replace(made.resolution, outcome=outcome))
+    ended = structs.replace(made.resolution, outcome=outcome)
+    made = replace(made, resolution=ended)
     shown = report(launches=[made])
     assert (f"not resolved: {code}: rocm" in render("text", shown)) is said
     document = json.loads(render("json", shown))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from finding_samples import resolution
+from msgspec.structs import replace
 
 from sgcheck.findings import store as store_module
 from sgcheck.findings.resolving import Question, Release, bare

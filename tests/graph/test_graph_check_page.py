@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from browser_pages import browser_page
 from graph_trees import ENTRY, IN_PLACE_FILES, in_place, line_of
+from msgspec.structs import replace
 from test_graph_colour import STARTS
 
 from sgcheck.report.document import Selection

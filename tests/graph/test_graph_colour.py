@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from graph_trees import ENTRY, IN_PLACE_FILES, in_place, line_of, rule_at
+from msgspec.structs import replace
 
 from sgcheck.graph.colour import Colour, colour
 from sgcheck.resolve.resolution import (

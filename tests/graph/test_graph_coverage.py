@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import gzip
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from graph_coverage import missing_fired, missing_text, text_writes, written
+from msgspec.structs import replace
 
 from sgcheck.graph.build import build_graph
 from sgcheck.resolve.launch import Launch

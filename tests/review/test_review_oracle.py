@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from sgcheck.resolve.launch import Launch
 from sgcheck.review.compare import compare

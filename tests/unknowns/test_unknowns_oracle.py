@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import gzip
 import json
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from unknown_trees import check_partitions
 
 from sgcheck.resolve.launch import Launch

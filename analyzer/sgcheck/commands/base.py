@@ -6,7 +6,6 @@ import importlib
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import click
@@ -19,11 +18,11 @@ FLAGS_KEY = "sgcheck.flags"
 LAST_SECTION = "Other"
 
 
-@dataclass(slots=True)
 class AppState:
     """What the whole run shares. `debug` lets the traceback of an internal fault through."""
 
-    debug: bool = False
+    def __init__(self) -> None:
+        self.debug = False
 
 
 class SectionOption(click.Option):

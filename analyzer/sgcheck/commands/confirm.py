@@ -6,11 +6,12 @@ import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
 from sgcheck.commands import engine, options
 from sgcheck.commands.base import LaunchCommand, option

@@ -111,7 +111,7 @@ def explain(choice: LaunchChoice, field: str) -> list[WhyReport]:
 
 def chosen_model(choice: LaunchChoice) -> ModelFacts:
     """The model of `--model`, or an unknown one with the facts of `--model-fact`."""
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from sgcheck.world.model_facts import load_model
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import Struct
 
 from sgcheck.commands.base import FLAGS_KEY, AppState, option
 from sgcheck.config.keys import FAIL_ON
@@ -41,8 +41,7 @@ _LAUNCHERS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SourceChoice:
+class SourceChoice(Struct, frozen=True):
     """Which tree to read. `spec` None: what is installed, else the newest measured release."""
 
     spec: str | None
@@ -50,8 +49,7 @@ class SourceChoice:
     offline: bool
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchChoice:
+class LaunchChoice(Struct, frozen=True):
     """The launch that the user asked about; `targets` holds at least one machine.
 
     `packages` overrides what is installed: a version, True (version unknown) or False (absent).

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 Kind: TypeAlias = Literal["text", "texts", "number", "table", "tables", "choice"]
 ConfigValue: TypeAlias = "str | int | list[str] | dict[str, str] | list[dict[str, object]]"
@@ -12,8 +13,7 @@ ConfigValue: TypeAlias = "str | int | list[str] | dict[str, str] | list[dict[str
 FAIL_ON = ("error", "warning", "note", "never")
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(Struct, frozen=True):
     """One key. `is_path` marks values that, where such a file exists, start at the file's folder."""
 
     kind: Kind

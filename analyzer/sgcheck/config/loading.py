@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from sgcheck.config.keys import KEYS, ConfigValue, accepts, expected
 from sgcheck.errors import UsageError
@@ -18,8 +19,7 @@ _HEADER = re.compile(r"\s*\[\s*([^\[\]]+?)\s*\]\s*(?:#.*)?\Z")
 _ASSIGNMENT = re.compile(r"\s*([A-Za-z0-9_.\"' -]+?)\s*=")
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Struct, frozen=True):
     """One value and where it was written; `line` is None where it could not be told."""
 
     value: ConfigValue
@@ -32,8 +32,7 @@ class Setting:
         return str(self.path) if self.line is None else f"{self.path}:{self.line}"
 
 
-@dataclass(frozen=True, slots=True)
-class Configuration:
+class Configuration(Struct, frozen=True):
     """The settings of one file; empty without a file."""
 
     path: Path | None = None

@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from msgspec import Struct
+
 from sgcheck.resolve.plain import plain
 from sgcheck.resolve.resolution import JsonValue
 from sgcheck.values.unknown import find_unknown
@@ -23,8 +25,7 @@ _USE_FLAG = re.compile(
 _SPELLING = re.compile(r"--[a-z0-9][\w.-]*(?:=[\w.-]+)?")
 
 
-@dataclass(frozen=True, slots=True)
-class Flag:
+class Flag(Struct, frozen=True):
     """One option of the parser.
 
     `dest` is the field of `ServerArgs` that it sets, as far as names tell. `least` and `most` bound the words that it takes (`most` None: no bound). `choices` are texts.

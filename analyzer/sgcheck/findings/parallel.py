@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
+from msgspec import structs
+
 from sgcheck.findings.checking import Checked, Checker, Layers
 from sgcheck.findings.resolving import Releases, bare
 from sgcheck.findings.settings import Settings
@@ -120,7 +122,7 @@ def _work(
 def _slim(checked: Checked) -> Checked:
     if checked.resolution is None:
         return checked
-    small = replace(checked.resolution, fields={}, effective={}, log=(), env_after={})
+    small = structs.replace(checked.resolution, fields={}, effective={}, log=(), env_after={})
     return replace(checked, resolution=small)
 
 

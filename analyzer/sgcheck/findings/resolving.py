@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from sgcheck.errors import NothingToAnalyse, SgcheckError, SourceError
 from sgcheck.findings.environment import KnownNames, known_names
@@ -29,8 +32,7 @@ KEPT_ANSWERS = 64
 """Answers of one release that stay in memory: equal launches follow each other closely."""
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """One launch to resolve: what makes two launches equal."""
 
     argv: tuple[str, ...]

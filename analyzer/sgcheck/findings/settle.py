@@ -7,9 +7,11 @@ the options, then the defaults. Nothing here reads the machine that sgcheck runs
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal, TypeAlias
+
+from msgspec.structs import replace
 
 from sgcheck.errors import UsageError
 from sgcheck.scan.context import flag_value

@@ -8,10 +8,8 @@ or launch never meets an old answer. Whatever cannot be read or written only cos
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import hashlib
 import importlib.util
-import io
 import os
 import pickle
 import sys
@@ -28,30 +26,6 @@ KEPT_ENGINES = 3
 LIBRARIES = ("msgspec", "packaging", "typing_extensions")
 _FORMAT = "2"
 _LOWEST_LEVEL = 1
-
-
-class _Pickler(pickle.Pickler):
-    """Writes records (dataclasses) as calls of their classes: they are read some four times as fast."""
-
-    def reducer_override(self, record: Any) -> Any:
-        """The class and its arguments; everything else is written as usual."""
-        cls = type(record)
-        names = _arguments(cls)
-        if names is None:
-            return NotImplemented
-        return cls, tuple(getattr(record, name) for name in names)
-
-
-_ARGUMENTS: dict[type, tuple[str, ...] | None] = {}
-
-
-def _arguments(cls: type) -> tuple[str, ...] | None:
-    """What the class of a record is called with, in order; None for other classes."""
-    if cls not in _ARGUMENTS:
-        fields = dataclasses.fields(cls) if dataclasses.is_dataclass(cls) else ()
-        plain = bool(fields) and all(f.init and not f.kw_only for f in fields)
-        _ARGUMENTS[cls] = tuple(f.name for f in fields) if plain else None
-    return _ARGUMENTS[cls]
 
 
 class Store:
@@ -79,12 +53,11 @@ class Store:
 
     def put(self, kind: str, question: object, answer: object) -> None:
         """Keep an answer, unless it holds something that cannot be written down."""
-        written = io.BytesIO()
         try:
-            _Pickler(written, pickle.HIGHEST_PROTOCOL).dump(answer)
+            written = pickle.dumps(answer, pickle.HIGHEST_PROTOCOL)
         except Exception:
             return
-        content = zlib.compress(written.getvalue(), _LOWEST_LEVEL)
+        content = zlib.compress(written, _LOWEST_LEVEL)
         self._written += write_atomically(self._path(kind, question), content)
 
     def tidy(self) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec import Struct
 
 from sgcheck.interp.journal import (
     CALL,
@@ -61,8 +62,7 @@ class Conditional(Protocol):
         """The same entry with another condition."""
 
 
-@dataclass(slots=True)
-class Group:
+class Group(Struct):
     """Ends that are one from here on."""
 
     condition: Condition

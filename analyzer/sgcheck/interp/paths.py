@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from sgcheck.interp import merge
 from sgcheck.interp.journal import Entry
@@ -25,8 +26,7 @@ Decision = tuple[list[Condition], int]
 """What could be decided, and which of it a run took."""
 
 
-@dataclass(slots=True)
-class Frame:
+class Frame(Struct):
     """The decisions of one run of one region, which begins with those of `prefix`."""
 
     prefix: list[Decision]
@@ -55,8 +55,7 @@ class Frame:
         return options[index]
 
 
-@dataclass(slots=True)
-class End:
+class End(Struct):
     """How one run of a region ended normally."""
 
     condition: Condition
@@ -66,8 +65,7 @@ class End:
     fresh: set[int]
 
 
-@dataclass(slots=True)
-class Loss:
+class Loss(Struct):
     """A path that ended: with an error of the tree, or because the engine could not go on."""
 
     condition: Condition

@@ -13,9 +13,11 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from sgcheck.report.wording import effective_steps
 from sgcheck.resolve.resolution import FieldAnswer, Outcome, Resolution

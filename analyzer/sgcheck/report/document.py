@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
 
 from sgcheck.resolve.resolution import (
     Because,
@@ -30,8 +31,7 @@ SCHEMA = "sgcheck.check/1"
 Document: TypeAlias = dict[str, JsonValue]
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """Which fields a report holds. `names` is None for all; `changed` keeps those off their default."""
 
     names: frozenset[str] | None = None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from sgcheck.report.document import Selection
 from sgcheck.report.terminal import Terminal
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
     from sgcheck.source import Tree
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """What is to be written: one result per target. `tree` is the source that was read."""
 
     results: Sequence[Resolution]

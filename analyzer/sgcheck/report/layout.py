@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from sgcheck.report.terminal import StyleName, Terminal
 
@@ -14,8 +15,7 @@ NO_BREAK = "\u00a0"
 """A space at which no line is wrapped; it is written as a plain space."""
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """A piece of text in one style; `url` makes it a link where the terminal can."""
 
     text: str
@@ -23,8 +23,7 @@ class Span:
     url: str | None = None
 
 
-@dataclass(slots=True)
-class Page:
+class Page(Struct):
     """Collects lines. All positions and widths are in columns."""
 
     terminal: Terminal

@@ -6,8 +6,9 @@ import codecs
 import os
 import shutil
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Literal, TextIO, TypeAlias
+
+from msgspec import Struct
 
 ColorChoice: TypeAlias = Literal["auto", "always", "never"]
 StyleName: TypeAlias = Literal["bold", "dim", "red", "green", "yellow", "cyan", "magenta"]
@@ -28,8 +29,7 @@ _LINK_VARIABLES = ("WT_SESSION", "KITTY_WINDOW_ID", "KONSOLE_VERSION", "DOMTERM"
 _FIRST_VTE_WITH_LINKS = 5000
 
 
-@dataclass(frozen=True, slots=True)
-class Terminal:
+class Terminal(Struct, frozen=True):
     """How text is written. `width` is in columns."""
 
     width: int = DEFAULT_WIDTH

@@ -7,6 +7,8 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from sgcheck.interp.journal import MISSING
 from sgcheck.interp.paths import Loss
 from sgcheck.resolve import effective, wording
@@ -225,7 +227,7 @@ class Answers:
         if self.explored.ends:
             cases.append(OutcomeCase(self._of_all(self.started), "ok"))
         for condition, case in losses:
-            cases.append(dataclasses.replace(case, condition=self._of_all(condition)))
+            cases.append(replace(case, condition=self._of_all(condition)))
         return Outcome("conditional", cases=tuple(cases))
 
     def _loss(self, loss: Loss) -> OutcomeCase | None:
@@ -316,11 +318,11 @@ class Answers:
             because=because,
         )
         if answer.reason is not None:
-            return dataclasses.replace(base, status="unknown", reason=answer.reason)
+            return replace(base, status="unknown", reason=answer.reason)
         if len(answer.cases) == 1:
-            return dataclasses.replace(base, value=answer.cases[0][1])
+            return replace(base, value=answer.cases[0][1])
         cases = tuple(Case(self.words(condition), value) for condition, value in answer.cases)
-        return dataclasses.replace(base, status="conditional", cases=cases)
+        return replace(base, status="conditional", cases=cases)
 
     def because(self, name: str, user_set: bool, initial: JsonValue) -> tuple[Because, ...]:
         """Every step that gave the field a value; it starts with `initial`."""
@@ -385,8 +387,8 @@ class Answers:
             or answer.cases[0][1] is None
         ):
             return steps
-        step = dataclasses.replace(last, value=answer.cases[0][1])
-        return (*steps[:-1], dataclasses.replace(last, effective=False), step)
+        step = replace(last, value=answer.cases[0][1])
+        return (*steps[:-1], replace(last, effective=False), step)
 
     @property
     def places(self) -> dict[str, Place]:

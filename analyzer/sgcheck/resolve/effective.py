@@ -6,9 +6,10 @@ the first of these fields that the release has.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from sgcheck.resolve.expand import Expanded, expand
 from sgcheck.resolve.initialise import (
@@ -91,7 +92,7 @@ def _pick(
 
 
 def _open(answer: FieldAnswer, reason: Reason) -> FieldAnswer:
-    return dataclasses.replace(answer, status="unknown", value=None, cases=(), reason=reason)
+    return replace(answer, status="unknown", value=None, cases=(), reason=reason)
 
 
 def _always(answers: Answers, question: str) -> bool:
@@ -136,19 +137,19 @@ def _selected(answers: Answers, role: Role, recorded: FieldAnswer) -> FieldAnswe
     ]
     if not found:
         return None
-    base = dataclasses.replace(recorded, value=None, cases=(), reason=None)
+    base = replace(recorded, value=None, cases=(), reason=None)
     lost = [chosen.losses for _, chosen in found if chosen.losses]
     if lost:
-        return dataclasses.replace(base, status="unknown", reason=reason_of(lost[0]))
+        return replace(base, status="unknown", reason=reason_of(lost[0]))
     expanded = expand(answers.space, _value(answers, found), answers.started)
     if expanded.reason is not None:
-        return dataclasses.replace(base, status="unknown", reason=expanded.reason)
+        return replace(base, status="unknown", reason=expanded.reason)
     steps = _steps(answers, role, recorded, found, expanded)
-    base = dataclasses.replace(base, because=steps)
+    base = replace(base, because=steps)
     if len(expanded.cases) == 1:
-        return dataclasses.replace(base, status="decided", value=expanded.cases[0][1])
+        return replace(base, status="decided", value=expanded.cases[0][1])
     cases = tuple(Case(answers.words(condition), value) for condition, value in expanded.cases)
-    return dataclasses.replace(base, status="conditional", cases=cases)
+    return replace(base, status="conditional", cases=cases)
 
 
 def _value(answers: Answers, found: list[tuple[Condition, Selected]]) -> Any:
@@ -175,7 +176,7 @@ def _steps(
     if answers.trace is None:
         return ()
     same = _agree(recorded, expanded)
-    steps = [s if same else dataclasses.replace(s, effective=False) for s in recorded.because]
+    steps = [s if same else replace(s, effective=False) for s in recorded.because]
     chosen = found[0][1]
     known: dict[int, Because] = {}
     for condition, value in expanded.cases:
@@ -186,7 +187,7 @@ def _steps(
         step = known.get(line.number)
         if step is not None:
             both = step.value if isinstance(step.value, list) else [step.value]
-            known[line.number] = dataclasses.replace(step, value=[*both, value], when="")
+            known[line.number] = replace(step, value=[*both, value], when="")
             continue
         known[line.number] = Because(
             "write",

@@ -6,6 +6,8 @@ import dataclasses
 import enum
 from typing import Any
 
+from msgspec import Struct
+
 from sgcheck.interp.journal import MISSING
 from sgcheck.resolve.plain import plain
 from sgcheck.resolve.resolution import JsonValue, Reason
@@ -28,8 +30,7 @@ class _Open(Exception):
         self.reason = reason
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Expanded:
+class Expanded(Struct, frozen=True):
     """`cases` (condition, JSON value) cover the given condition; or `reason` says why not."""
 
     cases: tuple[tuple[Condition, JsonValue], ...] = ()

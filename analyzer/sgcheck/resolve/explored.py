@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from sgcheck.interp.builtins import tree_frame
 from sgcheck.interp.explore import Explorer
@@ -25,8 +27,7 @@ from sgcheck.world.world import World
 HELP = "the command line asks for help or a version: no server starts"
 
 
-@dataclass(slots=True)
-class Snapshot:
+class Snapshot(Struct):
     """What stood when a path had come to its end."""
 
     values: dict[str, Any] = field(default_factory=dict)
@@ -36,8 +37,7 @@ class Snapshot:
     selected: dict[Role, Selected] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class Explored:
+class Explored(Struct):
     """All paths: those that start, and those that end early.
 
     `stopped` is what stood where the only path ended early. `imported` is what the bodies of modules

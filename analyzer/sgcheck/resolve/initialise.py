@@ -12,10 +12,11 @@ import enum
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from types import FrameType, FunctionType
 from typing import Any, TypeAlias
+
+from msgspec import Struct, field
 
 from sgcheck.interp.journal import MISSING
 from sgcheck.interp.paths import Loss
@@ -36,8 +37,7 @@ Aside: TypeAlias = "Callable[[Callable[[], Any]], tuple[Ends, list[Loss]]]"
 """Runs a function from here on without a trace: its ends with their conditions, and what was lost."""
 
 
-@dataclass(frozen=True, slots=True)
-class Initialiser:
+class Initialiser(Struct, frozen=True):
     """Names of SGLang: where flags become process-wide state, and who asks for it."""
 
     module: str
@@ -79,8 +79,7 @@ QUESTIONS = (NO_MODEL, OWN_ATTENTION)
 DRAFT = "draft"
 
 
-@dataclass(slots=True)
-class Line:
+class Line(Struct):
     """A line of an initialiser after which something held `value`. `named`: it is state, not a local."""
 
     number: int
@@ -88,8 +87,7 @@ class Line:
     named: bool
 
 
-@dataclass(slots=True)
-class Selected:
+class Selected(Struct):
     """What one role was given: a value under each condition, or (`losses`) why not.
 
     `lines` are those of the initialiser that ran, in order.

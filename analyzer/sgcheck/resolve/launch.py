@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from sgcheck.errors import UsageError
 from sgcheck.world.model_facts import CONFIG, ModelFacts, load_model
 from sgcheck.world.target import TargetSpec
 
 
-@dataclass(frozen=True)
-class Launch:
+class Launch(Struct, frozen=True):
     """SGLang's own arguments (what follows `launch_server`), the machine, the model, the environment.
 
     An environment value of None says that the variable is certainly not set.

@@ -11,8 +11,9 @@ import ast
 import operator
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from sgcheck.resolve.resolution import JsonValue, OutcomeCase, Reason
 from sgcheck.values.condition import FALSE, TRUE, Condition, Space, Variable
@@ -23,16 +24,14 @@ if TYPE_CHECKING:
     from sgcheck.resolve.predict import Predictor
 
 
-@dataclass(frozen=True, slots=True)
-class FieldCases:
+class FieldCases(Struct, frozen=True):
     """The values of one field under their conditions, or why it has none."""
 
     cases: tuple[tuple[Condition, JsonValue], ...] = ()
     reason: Reason | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CaseTable:
+class CaseTable(Struct, frozen=True):
     """An answer as conditions of `space`.
 
     `outcomes` exclude each other and cover `given`; the cases of each field do the same with
@@ -64,8 +63,7 @@ def case_table(predictor: Predictor, launch: Launch) -> CaseTable:
 Values = frozenset[Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Truth:
+class Truth(Struct, frozen=True):
     """What is true of a concrete launch.
 
     `values` maps a variable's name to its value; `lookup` is asked for names that are not there

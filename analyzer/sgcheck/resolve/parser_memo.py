@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from sgcheck.interp import guards
 from sgcheck.interp.journal import Entry, Journal
@@ -29,8 +30,7 @@ _PLAIN = (str, bool, type, type(None))
 _PARTS: tuple[type, ...] = (argparse.Action, argparse._ActionsContainer)
 
 
-@dataclass(frozen=True, slots=True)
-class _Built:
+class _Built(Struct, frozen=True):
     """A finished parser, and what building it looked at and changed."""
 
     parser: ArgumentParser

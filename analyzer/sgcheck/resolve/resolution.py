@@ -8,8 +8,9 @@ Everything here is plain immutable data: no engine object, no tree object.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
+
+from msgspec import Struct, field
 
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 
@@ -18,8 +19,7 @@ OutcomeStatus: TypeAlias = Literal["ok", "startup_error", "cli_error", "conditio
 BecauseKind: TypeAlias = Literal["default", "flag", "env", "write", "declared"]
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
+class Reason(Struct, frozen=True):
     """Why something is unknown: a code such as `not-modelled(torch.foo)` and where it began."""
 
     code: str
@@ -28,8 +28,7 @@ class Reason:
     detail: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Because:
+class Because(Struct, frozen=True):
     """One step that gave a field its value. `conditions` are the guards as the source writes them.
 
     `when` is the path condition in the user's terms, empty when the step happened on every path;
@@ -47,16 +46,14 @@ class Because:
     effective: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Struct, frozen=True):
     """One value of a conditional answer and the condition under which it holds."""
 
     condition: str
     value: JsonValue
 
 
-@dataclass(frozen=True, slots=True)
-class FieldAnswer:
+class FieldAnswer(Struct, frozen=True):
     """The answer for one field (or one effective backend, then `name` is the field it is read from)."""
 
     name: str
@@ -70,8 +67,7 @@ class FieldAnswer:
     because: tuple[Because, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchError:
+class LaunchError(Struct, frozen=True):
     """An error that stops the start. File names are relative to the folder that holds `sglang/`.
 
     `tip` says what to write instead, where that is known; it is not SGLang's.
@@ -87,8 +83,7 @@ class LaunchError:
     tip: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class OutcomeCase:
+class OutcomeCase(Struct, frozen=True):
     """One way a conditional launch ends."""
 
     condition: str
@@ -97,8 +92,7 @@ class OutcomeCase:
     reason: Reason | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """Whether the server starts. With some paths that fail and some that start: `conditional`."""
 
     status: OutcomeStatus
@@ -107,8 +101,7 @@ class Outcome:
     reason: Reason | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LogLine:
+class LogLine(Struct, frozen=True):
     """A line that SGLang itself would log."""
 
     level: str
@@ -118,8 +111,7 @@ class LogLine:
     when: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TreeInfo:
+class TreeInfo(Struct, frozen=True):
     """Which SGLang source was read. `tree` is `sha256:…` of its content, `ref` the tag of permalinks."""
 
     version: str
@@ -128,8 +120,7 @@ class TreeInfo:
     ref: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Gpu:
+class Gpu(Struct, frozen=True):
     """The target's GPU; memory in MiB."""
 
     name: str
@@ -137,8 +128,7 @@ class Gpu:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """The machine predicted for. `unknown` names what is not known of it: `arch`, `count`, `cuda`."""
 
     arch: str
@@ -147,8 +137,7 @@ class Target:
     unknown: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ModelInfo:
+class ModelInfo(Struct, frozen=True):
     """Where the model facts came from."""
 
     source: Literal["directory", "file", "profile", "unknown"]
@@ -156,8 +145,7 @@ class ModelInfo:
     name: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Resolution:
+class Resolution(Struct, frozen=True):
     """Everything that is predicted of one launch.
 
     `effective` maps "main"/"draft" to backends (`moe_runner`, `attention_prefill`, …).

@@ -13,6 +13,8 @@ from types import TracebackType
 from typing import Any
 
 import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from sgcheck.interp.faults import fault_of
 from sgcheck.resolve.resolution import Reason
@@ -27,8 +29,7 @@ from sgcheck.world.stdlib.argparse_ import ArgumentParser, Given, ParserLeft, Pa
 SERVER_ARGS_MODULE = "sglang.srt.server_args"
 
 
-@dataclasses.dataclass(slots=True)
-class Failure:
+class Failure(Struct):
     """An exception of the tree, with its innermost line there."""
 
     type: str
@@ -39,14 +40,13 @@ class Failure:
     tip: str | None = None
 
 
-@dataclasses.dataclass(slots=True)
-class Run:
+class Run(Struct):
     """What one path of a launch came to. `values` are raw (engine) values."""
 
     status: str
     failure: Failure | None = None
     reason: Reason | None = None
-    values: dict[str, Any] = dataclasses.field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict)
     record: Any = None
     stage: str = "parse"
     error: BaseException | None = None
@@ -61,16 +61,16 @@ def record_fields(cls: type) -> dict[str, Any]:
         fields = dataclasses.fields(cls)  # type: ignore[arg-type]
         missing = dataclasses.MISSING  # type: ignore[assignment]
     out: dict[str, Any] = {}
-    for field in fields:
-        if field.default is not missing:
-            out[field.name] = field.default
-        elif field.default_factory is not missing:
+    for each in fields:
+        if each.default is not missing:
+            out[each.name] = each.default
+        elif each.default_factory is not missing:
             try:
-                out[field.name] = field.default_factory()
+                out[each.name] = each.default_factory()
             except Exception:
-                out[field.name] = dataclasses.MISSING
+                out[each.name] = dataclasses.MISSING
         else:
-            out[field.name] = dataclasses.MISSING
+            out[each.name] = dataclasses.MISSING
     return out
 
 
@@ -134,7 +134,7 @@ def with_place(reason: Reason, trace: TracebackType | None) -> Reason:
     if reason.file is not None:
         return reason
     file, line, _ = innermost(trace)
-    return dataclasses.replace(reason, file=file, line=line)
+    return replace(reason, file=file, line=line)
 
 
 def run_launch(

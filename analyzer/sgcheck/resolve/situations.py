@@ -7,10 +7,11 @@ are the paths of the launch: the answers are merged as those of any exploration.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from sgcheck.errors import UsageError
 from sgcheck.interp.journal import MISSING
@@ -34,8 +35,7 @@ MAX_SITUATIONS = 100
 """Combinations of machines and packages that are looked at; more are unknown(limit)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Situation:
+class Situation(Struct, frozen=True):
     """One machine with its packages: the values of input variables, and the launch there."""
 
     values: tuple[tuple[str, Any], ...]
@@ -50,8 +50,7 @@ class Divided(Exception):
         self.options = tuple(options)
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(Struct, frozen=True):
     """What one situation came to; values are copies that outlive its session."""
 
     explored: Explored
@@ -87,7 +86,7 @@ def of_launch(launch: Launch) -> list[Situation]:
                 *machine_values,
                 *((unknown_inputs.package_question(n), v) for n, v in present.items()),
             ]
-            changed = dataclasses.replace(
+            changed = replace(
                 launch,
                 target=machine,
                 packages={**launch.packages, **present},
@@ -227,9 +226,7 @@ def _kept(
         return own if shares_space else condition
 
     ends = [(where(c), _copied(s, explored.imported, before)) for c, s in explored.ends]
-    losses = [
-        dataclasses.replace(loss, condition=where(loss.condition)) for loss in explored.losses
-    ]
+    losses = [replace(loss, condition=where(loss.condition)) for loss in explored.losses]
     return Explored(ends, losses)
 
 
@@ -249,7 +246,7 @@ def _copied(snapshot: Snapshot, imported: Mapping[str, Any], before: Mapping[str
         [Record(r.level, r.text(), (), r.file, r.line, r.condition) for r in snapshot.records],
         environment,
         {
-            role: dataclasses.replace(
+            role: replace(
                 chosen, ends=[(condition, copied(value)) for condition, value in chosen.ends]
             )
             for role, chosen in snapshot.selected.items()

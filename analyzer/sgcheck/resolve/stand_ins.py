@@ -7,8 +7,9 @@ on what is not recorded, and is unknown; every other does not.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from sgcheck.resolve.resolution import FieldAnswer, Outcome, Reason, Resolution
 

@@ -9,9 +9,10 @@ keeps. For the last two the line that built the dictionary is the reason, not th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from types import FrameType
 from typing import Any
+
+from msgspec import Struct
 
 from sgcheck.interp.builtins import tree_frame
 from sgcheck.interp.declarations import is_declaration
@@ -21,8 +22,7 @@ from sgcheck.interp.symbolic import alike
 from sgcheck.syntax.names import source_name
 
 
-@dataclass(slots=True)
-class Event:
+class Event(Struct):
     """One value given to one field. `condition` is the engine's path condition there (or None)."""
 
     kind: str

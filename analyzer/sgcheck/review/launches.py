@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 from sgcheck.errors import NothingToAnalyse, UsageError
 from sgcheck.resolve.launch import Launch, main_model_path, named_files, named_folders
 from sgcheck.review.model import ReviewLaunch
@@ -151,7 +153,7 @@ def built_in(architectures: Sequence[str] | None = None) -> list[ReviewLaunch]:
 def _bundled(name: str, arch: str, label: str, flags: tuple[str, ...]) -> ReviewLaunch:
     from sgcheck_rules.models import profile
 
-    model = replace(load_model(name), path=f"/models/{name}")
+    model = structs.replace(load_model(name), path=f"/models/{name}")
     argv = ["--model-path", f"/models/{name}", "--tp-size", _TP, *flags]
     folders: dict[str, ModelFacts] = {}
     drafts = profile(name).drafts
@@ -159,7 +161,7 @@ def _bundled(name: str, arch: str, label: str, flags: tuple[str, ...]) -> Review
         path = f"/models/{drafts[0]}"
         argv[argv.index("EAGLE")] = "EAGLE3" if drafts[0].startswith("eagle3") else "EAGLE"
         argv += ["--speculative-draft-model-path", path]
-        folders[path] = replace(load_model(drafts[0]), path=path)
+        folders[path] = structs.replace(load_model(drafts[0]), path=path)
     target = resolve_target(arch, None, 8)
     return ReviewLaunch(f"{name}/{arch}/{label}", Launch(tuple(argv), {}, target, model, folders))
 

@@ -10,11 +10,11 @@ checks that both agree.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 
-@dataclass(slots=True)
-class Conditions:
+class Conditions(Struct):
     """`by_line[line]` are indexes into `texts`, outermost condition first.
 
     `fields` holds the line of each annotated name of a class (`Class.name`), `options` that of the call

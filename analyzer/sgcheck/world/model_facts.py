@@ -11,9 +11,10 @@ import json
 import os
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct, field
 
 from sgcheck.errors import UsageError
 from sgcheck.resolve.resolution import ModelInfo
@@ -45,8 +46,7 @@ _MAX_DEPTH = 3
 _WHAT_TO_GIVE = "give a directory that holds config.json, or such a file."
 
 
-@dataclass(frozen=True, slots=True)
-class ModelFacts:
+class ModelFacts(Struct, frozen=True):
     """What is known of one model folder.
 
     `path` is the text that SGLang sees as its model path (None: some path, not known). `files` maps
@@ -59,15 +59,20 @@ class ModelFacts:
     source: ModelSource
     path: str | None
     name: str | None
-    files: Mapping[str, bytes] = field(default_factory=dict, hash=False)
-    listing: Mapping[str, int | None] = field(default_factory=dict, hash=False)
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    listing: Mapping[str, int | None] = field(default_factory=dict)
     complete: bool = False
     remote_code: models.RemoteCode | None = None
     notes: tuple[str, ...] = ()
-    given: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    given: Mapping[str, Any] = field(default_factory=dict)
     """Single facts that are known of an unknown model (see `given_facts`)."""
     code_recorded: bool = True
     """False where the checkpoint brings Python code and the configuration's mention of it is lost."""
+
+    def __hash__(self) -> int:
+        """Of what can be hashed: equal facts have one hash, others may share it."""
+        facts = self.source, self.path, self.name, self.complete, self.remote_code
+        return hash((*facts, self.notes, self.code_recorded))
 
     @property
     def known(self) -> bool:

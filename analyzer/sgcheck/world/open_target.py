@@ -6,9 +6,10 @@ belong together (an architecture's memory, its multiprocessors, its CUDA version
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
+
+from msgspec.structs import replace
 
 from sgcheck.errors import UsageError
 from sgcheck.world.target import TargetSpec, resolve_target, target_from_case
@@ -112,7 +113,7 @@ def _assembled(
     }
     if open_count:
         found = [
-            dataclasses.replace(machine, count=None, unknown=frozenset({"count"}))
+            replace(machine, count=None, unknown=frozenset({"count"}))
             if machine.modelled
             else machine
             for machine in found
@@ -152,7 +153,7 @@ def _union(found: list[TargetSpec], unknown: frozenset[str]) -> TargetSpec:
         notes.append(f"Any CUDA version stands for those from {versions[0]} to {versions[-1]} that have code for the GPU.")  # fmt: skip
     if "count" in unknown:
         notes.append(f"Any GPU count stands for 1 to {MAX_OPEN_COUNT}.")
-    return dataclasses.replace(
+    return replace(
         first,
         **shared,
         arch=ANY if "arch" in unknown else first.arch,

@@ -7,8 +7,9 @@ architecture whose default it is. Nothing of the machine that sgcheck itself run
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, TypeAlias, overload
+
+from msgspec import Struct
 
 from sgcheck.errors import UsageError
 from sgcheck.resolve.resolution import Gpu, Target
@@ -24,8 +25,7 @@ FREE_MEMORY_SHARE = 0.993
 """Share of the memory that an idle GPU reports as free; the rest is the driver's."""
 
 
-@dataclass(frozen=True, slots=True)
-class CudaProperties:
+class CudaProperties(Struct, frozen=True):
     """What the CUDA runtime says of one device of the target. Memory sizes in bytes."""
 
     capability: tuple[int, int]
@@ -39,8 +39,7 @@ class CudaProperties:
     integrated: bool
 
 
-@dataclass(frozen=True, slots=True)
-class TargetSpec:
+class TargetSpec(Struct, frozen=True):
     """One machine.
 
     `arch` is `sm120`, `gfx942`, `cpu`, …; everything from `capability` on is None where the

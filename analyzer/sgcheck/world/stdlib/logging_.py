@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import FrameType
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from sgcheck.interp import builtins as tree_builtins
 from sgcheck.interp.merge import JoinedList
@@ -17,8 +18,7 @@ from sgcheck.values.unknown import find_unknown
 from sgcheck.world.facade import Facade
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     """One log call of the tree."""
 
     level: str
@@ -34,7 +34,7 @@ class Record:
 
     def under(self, condition: Any) -> Record:
         """The same record under another condition."""
-        return dataclasses.replace(self, condition=condition)
+        return replace(self, condition=condition)
 
     def text(self) -> str:
         """The message as logged; unknown parts stay visible."""
