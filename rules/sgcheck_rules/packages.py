@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct
 
@@ -29,6 +29,12 @@ _DATA = Path(__file__).parent / "data" / "packages.json"
 _SERVING_EXTRAS = ("srt", "runtime-common", "runtime_common")
 
 _CUBLAS = "nvidia-cublas"
+
+Requirements: TypeAlias = "list[tuple[str, str | None]]"
+"""Normalised names of distributions, each with the version that it is pinned to (None: to none)."""
+
+REQUIREMENTS_FORMAT = 1
+"""Goes up when `requirements` answers otherwise than before: what was kept is read anew then."""
 
 _MARKER_ENVIRONMENT = {
     "implementation_name": "cpython",
@@ -92,8 +98,8 @@ class InstalledProfile(Struct, frozen=True):
         """The pinned version of a distribution; None: not installed or not pinned (`has_dist`)."""
         return self.dists.get(normalise(name))
 
-    def for_cuda(self, cuda: str) -> InstalledProfile:
-        """The same packages with torch built for another CUDA version: cuBLAS follows it."""
+    def for_cuda(self, cuda: str | None) -> InstalledProfile:
+        """The same packages with torch built for another CUDA version (None: not known); cuBLAS follows it."""
         kept = {k: v for k, v in self.dists.items() if not k.startswith(_CUBLAS)}
         origins = {k: v for k, v in self.origins.items() if k in kept}
         _add_cublas(kept, origins, cuda)
@@ -155,21 +161,35 @@ def installed_profile(
     which cuBLAS distribution is there. Lines that are no valid requirement are passed over, as
     installers do with old wheels.
     """
+    return profile_of(requirements(metadata_text or ""), version, cuda=cuda)
+
+
+def requirements(metadata_text: str) -> Requirements:
+    """What the METADATA of a release requires on the target, in its order."""
+    found: Requirements = []
+    for requirement in _requirements(metadata_text):
+        pinned = [spec.version for spec in requirement.specifier if spec.operator == "=="]
+        found.append((normalise(requirement.name), pinned[-1] if pinned else None))
+    return found
+
+
+def profile_of(
+    required: Requirements, version: str, *, cuda: str | None = None
+) -> InstalledProfile:
+    """The packages that come with a release of these requirements (see `installed_profile`)."""
     dists: dict[str, str | None] = {}
     origins: dict[str, str] = {}
-    for requirement in _requirements(metadata_text or ""):
-        dist = normalise(requirement.name)
+    for dist, pinned in required:
         if dist == "sglang":
             continue
-        pinned = [spec.version for spec in requirement.specifier if spec.operator == "=="]
-        dists[dist] = pinned[-1] if pinned else dists.get(dist)
+        dists[dist] = pinned if pinned is not None else dists.get(dist)
         origins[dist] = f"required by sglang {version}"
     _add_cublas(dists, origins, cuda or machines.default_cuda())
     return _assemble(version, dists, origins, frozenset(), complete=bool(dists))
 
 
-def _add_cublas(dists: dict[str, str | None], origins: dict[str, str], cuda: str) -> None:
-    known = machines.cuda_versions().get(cuda)
+def _add_cublas(dists: dict[str, str | None], origins: dict[str, str], cuda: str | None) -> None:
+    known = machines.cuda_versions().get(cuda or "")
     if "torch" in dists and known is not None:
         dists[known.cublas_dist] = known.cublas
         origins[known.cublas_dist] = f"torch built for CUDA {cuda}"

@@ -47,7 +47,7 @@ def answers(choice: LaunchChoice, *, trace: bool = True) -> tuple[Tree, list[Res
 
     An answer is kept under a digest of all that it depends on (see `findings.store`).
     """
-    from sgcheck.findings.store import Store
+    from sgcheck.findings.store import Store, is_lasting
     from sgcheck.source.cache import cache_dir
 
     model = read_model(choice)
@@ -61,7 +61,6 @@ def answers(choice: LaunchChoice, *, trace: bool = True) -> tuple[Tree, list[Res
     for launch in launches:
         found: Resolution | None = store.get("check", launch)
         if found is None:
-            from sgcheck.findings.resolving import is_lasting
             from sgcheck.resolve.predict import Predictor
 
             predictor = predictor or Predictor(tree, packages=choice.packages or None)

@@ -7,7 +7,8 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
-from sgcheck.findings.sources import KeptFacts, sources
+from sgcheck.findings.sources import sources
+from sgcheck.source.cache import KeptFacts
 from sgcheck.source.tree import Tree
 
 _NAME = re.compile(rb"\bSGL(?:ANG)?_[A-Z0-9_]*[A-Z0-9]\b")

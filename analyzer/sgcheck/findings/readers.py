@@ -19,7 +19,8 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
-from sgcheck.findings.sources import KeptFacts, sources
+from sgcheck.findings.sources import sources
+from sgcheck.source.cache import KeptFacts
 from sgcheck.source.tree import Tree
 
 MOST_FILES = 6

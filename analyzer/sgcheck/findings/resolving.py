@@ -14,7 +14,7 @@ from sgcheck.errors import NothingToAnalyse, SgcheckError, SourceError
 from sgcheck.findings.environment import KnownNames, known_names
 from sgcheck.findings.flags import FlagTable, read_flags
 from sgcheck.findings.readers import unread_fields
-from sgcheck.findings.store import Store
+from sgcheck.findings.store import Store, is_lasting
 from sgcheck.source import Progress, Tree, open_tree
 from sgcheck.source.cache import cache_dir
 from sgcheck.source.tree import SERVER_ARGS
@@ -220,7 +220,7 @@ class Releases:
 
     def _open(self, version: str | None, python: str | None, offline: bool) -> Release:
         tree = open_tree(version, python=python, offline=offline, progress=self._progress)
-        if not tree.exists(SERVER_ARGS):
+        if not tree.holds_server_args():
             raise NothingToAnalyse(
                 f"{tree.origin} {tree.version} has no {SERVER_ARGS}: nothing to analyse."
             )
@@ -268,14 +268,6 @@ def _table(predictor: Predictor, target: TargetSpec) -> FlagTable | None:
 def bare(target: TargetSpec) -> TargetSpec:
     """A machine without the words that say where it comes from: equal machines are equal then."""
     return replace(target, origins=(), notes=())
-
-
-def is_lasting(resolution: Resolution) -> bool:
-    """Whether another run would come to the same answer, however fast the computer is."""
-    reasons = [resolution.outcome.reason, *(case.reason for case in resolution.outcome.cases)]
-    reasons += [answer.reason for answer in resolution.fields.values()]
-    codes = [reason.code for reason in reasons if reason is not None]
-    return not any(code.startswith(("limit(", "internal-fault")) for code in codes)
 
 
 def files_of(name: str, text: str) -> tuple[tuple[str, bytes], ...]:

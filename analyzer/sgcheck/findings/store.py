@@ -17,9 +17,12 @@ import zlib
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sgcheck.source.cache import write_atomically
+
+if TYPE_CHECKING:
+    from sgcheck.resolve.resolution import Resolution
 
 KEPT_ENTRIES = 4000
 KEPT_ENGINES = 3
@@ -71,6 +74,14 @@ class Store:
                 _drop_oldest(list(_entries(folder)), 0)
                 with contextlib.suppress(OSError):
                     folder.rmdir()
+
+
+def is_lasting(resolution: Resolution) -> bool:
+    """Whether another run would come to the same answer, however fast the computer is."""
+    reasons = [resolution.outcome.reason, *(case.reason for case in resolution.outcome.cases)]
+    reasons += [answer.reason for answer in resolution.fields.values()]
+    codes = [reason.code for reason in reasons if reason is not None]
+    return not any(code.startswith(("limit(", "internal-fault")) for code in codes)
 
 
 def _entries(folder: Path) -> Iterator[Path]:

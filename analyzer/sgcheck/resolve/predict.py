@@ -6,7 +6,7 @@ import gc
 import re
 import sys
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from sgcheck.interp.paths import Loss
 from sgcheck.resolve import answers, situations, stand_ins
 from sgcheck.resolve.explored import Explored, Snapshot, describe, explore
 from sgcheck.resolve.initialise import ALGORITHM, once, select
+from sgcheck.resolve.installation import changed, installation
 from sgcheck.resolve.launch import Launch
 from sgcheck.resolve.machine import Machine
 from sgcheck.resolve.resolution import FieldAnswer, Outcome, Reason, Resolution, TreeInfo
@@ -77,15 +78,15 @@ class Predictor:
         self.tree = tree
         self._limits: dict[str, Any] = {"seconds": seconds, "steps": steps}
         self.stand_in = stand_in
-        if not tree.exists(SERVER_ARGS):
+        if not tree.holds_server_args():
             raise NothingToAnalyse(
                 f"{tree.origin} {tree.version} has no {SERVER_ARGS}: nothing to analyse."
             )
         folder = cache if cache is not None else _cache_folder()
         self.code = CodeCache(tree, folder, eager=eager)
-        self.branching_code = CodeCache(tree, folder, eager=eager, branching=True)
+        self._branching_code = partial(CodeCache, tree, folder, eager=eager, branching=True)
         self.info = TreeInfo(tree.version, tree.origin, tree.digest, tree.ref)
-        self._profile = _profile(tree, packages or {})
+        self._profile = installation(tree, packages or {}, folder and folder / "requirements")
         self._machines: list[tuple[Any, Machine]] = []
         self._closed = 0
         self.untouched: dict[str, tuple[Any, bool, FieldAnswer]] = {}
@@ -96,6 +97,11 @@ class Predictor:
         if stand_in is None:
             again = partial(Predictor, tree, **how, **self._limits)
             self._sides = stand_ins.sides(self, self._pin, again)
+
+    @cached_property
+    def branching_code(self) -> CodeCache:
+        """The code that explores, read when a launch first needs it."""
+        return self._branching_code()
 
     def conditions(self, path: str) -> Conditions:
         """The conditions of a file's lines, from whichever code has been translated."""
@@ -371,7 +377,8 @@ class Predictor:
     def _settle(self) -> None:
         """Save code that was translated for this launch."""
         self.code.save()
-        self.branching_code.save()
+        if "branching_code" in vars(self):
+            self.branching_code.save()
 
     def _machine(self, launch: Launch, *, branching: bool = False, alone: bool = False) -> Machine:
         key = (launch.target, branching, tuple(sorted(launch.packages.items())))
@@ -385,7 +392,7 @@ class Predictor:
             for name, present in launch.packages.items()
             if present or self._profile.has_dist(name) is not False
         }
-        profile = _changed(self._profile, changes)
+        profile = changed(self._profile, changes)
         pins = {name: profile.version(name) or "" for name in ("torch", "transformers")}
         code = self.branching_code if branching else self.code
         machine = Machine(
@@ -439,21 +446,6 @@ def _stopped(error: BaseException) -> Reason:
 def _may_branch(reason: Reason) -> bool:
     """Whether exploring both answers may get further than one run did."""
     return not reason.code.startswith(("limit(", "refused(", "source-", "tree-"))
-
-
-def _profile(tree: Tree, changes: Mapping[str, str | bool]) -> Any:
-    from sgcheck_rules.packages import installed_profile
-
-    return _changed(installed_profile(tree.metadata() or "", tree.version), changes)
-
-
-def _changed(profile: Any, changes: Mapping[str, str | bool]) -> Any:
-    for name, value in changes.items():
-        if value is False:
-            profile = profile.without_package(name)
-        else:
-            profile = profile.with_package(name if value is True else f"{name}=={value}")
-    return profile
 
 
 def _cache_folder() -> Path | None:

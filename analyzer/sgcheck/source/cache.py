@@ -1,4 +1,4 @@
-"""The cache folder, files written into it at once or not at all, and what is remembered of files.
+"""The cache folder, files written into it at once or not at all, and what is kept of files and trees.
 
 Everything here works without the cache, only slower: a folder that cannot be written costs
 repeated work, never an error. Only fetching a release needs it (see `releases`).
@@ -16,6 +16,8 @@ from typing import Any
 
 ENVIRONMENT_NAME = "SGCHECK_CACHE_DIR"
 MAX_MEMOS = 64
+FILES_OF_ONE = 3
+"""Memos of so many files or folders stay; each has at most so many of them."""
 RACY_NS = 2_000_000_000
 """A file that changed less than this before it was hashed may change again unseen by its times."""
 
@@ -90,5 +92,27 @@ class Memo:
 def _forget_oldest(folder: Path) -> None:
     with contextlib.suppress(OSError):
         memos = sorted(folder.glob("*.json"), key=lambda path: path.stat().st_mtime_ns)
-        for path in memos[: -2 * MAX_MEMOS]:
+        for path in memos[: -FILES_OF_ONE * MAX_MEMOS]:
             path.unlink(missing_ok=True)
+
+
+class KeptFacts:
+    """One file of JSON in `folder` (None: nothing is kept), named by a tree's digest."""
+
+    def __init__(self, folder: Path | None, digest: str) -> None:
+        name = f"{digest.removeprefix('sha256:')[:32]}.json"
+        self._path = None if folder is None else folder / name
+
+    def load(self) -> Mapping[str, Any]:
+        """What was kept; nothing where it is not there or cannot be read."""
+        if self._path is not None:
+            with contextlib.suppress(OSError, ValueError):
+                found = json.loads(self._path.read_bytes())
+                if isinstance(found, dict):
+                    return found
+        return {}
+
+    def store(self, facts: Mapping[str, Any]) -> None:
+        """Keep facts of plain values."""
+        if self._path is not None:
+            write_atomically(self._path, json.dumps(facts).encode("ascii"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from sgcheck.errors import SourceError
 
@@ -97,10 +97,15 @@ GENERATED = frozenset({"sglang/_version.py"})
 
 def link(ref: str, path: str, line: int, end_line: int | None = None) -> str:
     """The upstream address of `path` at `ref`; lines count from 1, `end_line` is included."""
+    last = f"-L{end_line}" if end_line is not None and end_line != line else ""
+    return f"{_address(ref, path)}#L{line}{last}"
+
+
+@lru_cache(maxsize=4096)
+def _address(ref: str, path: str) -> str:
     from urllib.parse import quote
 
-    last = f"-L{end_line}" if end_line is not None and end_line != line else ""
-    return f"{UPSTREAM}/blob/{quote(ref)}/python/{quote(path)}#L{line}{last}"
+    return f"{UPSTREAM}/blob/{quote(ref)}/python/{quote(path)}"
 
 
 def is_clean(path: str) -> bool:

@@ -1,8 +1,8 @@
 """A release wheel, read in place.
 
-Opening costs one `stat` when the wheel was seen before: its version, digest and METADATA, and (in a
-second file, for the first look at its names) the index of its entries, are remembered by size,
-times and inode.
+Opening costs one `stat` when the wheel was seen before: its version, digest and METADATA, and (in
+further files, for the first look at its names and into a file) the names and the places of its
+entries, are remembered by size, times and inode.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import zipfile
 
 MAX_WHEEL_BYTES = 2 * 1024**3
-_MEMO_FORMAT = 1
+_MEMO_FORMAT = 2
 _STORED, _DEFLATED = 0, 8
 _LOCAL_HEADER_BYTES = 30
 
@@ -89,7 +89,7 @@ class WheelTree(Tree):
         return self._head.holds_server_args
 
     def exists(self, path: str) -> bool:
-        return path in self._entries or self._names.exists(path)
+        return self._names.exists(path)
 
     def listdir(self, path: str) -> list[str]:
         return self._names.listdir(path)
@@ -113,7 +113,8 @@ class WheelTree(Tree):
     @property
     def _names(self) -> Names:
         if self._name_index is None:
-            self._name_index = Names(self._entries)
+            known = self._known_names() if self._index is None else None
+            self._name_index = Names(self._entries if known is None else known)
         return self._name_index
 
     @property
@@ -141,15 +142,20 @@ class WheelTree(Tree):
             return None
 
     def _known_index(self) -> Mapping[str, Entry] | None:
+        names = self._known_names()
         known = self._known("index")
-        if known is None or known.get("digest") != self.digest:
+        if names is None or known is None or known.get("digest") != self.digest:
             return None
         try:
             columns = [known[field] for field in Entry._fields]
-            names = known["names"].split("\n")
             return dict(zip(names, map(Entry, *columns), strict=True))
-        except (AttributeError, KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError):
             return None
+
+    def _known_names(self) -> list[str] | None:
+        known = self._known("names")
+        names = known.get("names") if known and known.get("digest") == self.digest else None
+        return names.split("\n") if isinstance(names, str) and names else None
 
     def _known(self, name: str) -> dict[str, Any] | None:
         known = self._memo.load(name)
@@ -169,7 +175,8 @@ class WheelTree(Tree):
     def _store_index(self, index: Mapping[str, Entry]) -> None:
         columns = zip(*index.values(), strict=True)
         by_field = dict(zip(Entry._fields, columns, strict=True)) if index else {}
-        self._store("index", {"digest": self.digest, "names": "\n".join(index), **by_field})
+        self._store("names", {"digest": self.digest, "names": "\n".join(index)})
+        self._store("index", {"digest": self.digest, **by_field})
 
     # -- the first look ----------------------------------------------------------------------
 

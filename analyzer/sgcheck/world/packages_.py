@@ -6,11 +6,11 @@ import json
 import operator
 import re
 import typing
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, TypeAlias
 
 import msgspec
-import packaging.specifiers
 import packaging.version
 
 from sgcheck.resolve.resolution import Reason
@@ -228,16 +228,18 @@ def _json() -> Facade:
     )
 
 
-class _YamlFacade(Facade):
-    """`yaml`, whose import takes long and which few launches use."""
+class _LateFacade(Facade):
+    """A module whose import takes long and which few launches use: `names` has those that need it."""
+
+    def __init__(self, name: str, known: dict[str, Any], names: Callable[[], dict[str, Any]]):
+        super().__init__(name, known)
+        self.__dict__["_late"] = names
 
     def __getattr__(self, name: str) -> Any:
-        if name != "YAMLError":
+        if name.startswith("__") or "_late" not in self.__dict__:
             return super().__getattr__(name)
-        import yaml
-
-        self.__dict__[name] = yaml.YAMLError
-        return yaml.YAMLError
+        self.__dict__.update(self.__dict__.pop("_late")())
+        return getattr(self, name)
 
 
 def _yaml() -> Facade:
@@ -256,7 +258,12 @@ def _yaml() -> Facade:
 
         return lifted(yaml.safe_dump)(value)
 
-    return _YamlFacade("yaml", {"safe_load": safe_load, "dump": dump, "safe_dump": dump})
+    def late() -> dict[str, Any]:
+        import yaml
+
+        return {"YAMLError": yaml.YAMLError}
+
+    return _LateFacade("yaml", {"safe_load": safe_load, "dump": dump, "safe_dump": dump}, late)
 
 
 def _quiet(function: Any) -> Any:
@@ -299,7 +306,13 @@ def _packaging() -> dict[str, Facade]:
             for n, v in public_names(packaging.version).items()
         },
     )
-    specifiers = Facade("packaging.specifiers", public_names(packaging.specifiers))
+
+    def late() -> dict[str, Any]:
+        import packaging.specifiers
+
+        return public_names(packaging.specifiers)
+
+    specifiers = _LateFacade("packaging.specifiers", {}, late)
     return {
         "packaging": Facade("packaging", {"version": version, "specifiers": specifiers}),
         "packaging.version": version,
