@@ -16,6 +16,7 @@ from sgcheck.findings.resolving import Question, Release, Releases, files_of, fr
 from sgcheck.findings.rule import Rule
 from sgcheck.findings.settle import From, Settled, Wish, settle
 from sgcheck.findings.subject import Subject
+from sgcheck.findings.unread.here import FalseTest
 from sgcheck.resolve.resolution import Resolution
 from sgcheck.scan.model import Launch
 
@@ -168,9 +169,15 @@ class Checker:
             return release.unread_fields(reading.target)
 
         argv, files = prediction(reading.launch, command, table)
+        resolution = ask(argv, files)
+
+        def why_unread(name: str) -> tuple[FalseTest, ...] | None:
+            return release.why_unread(name, resolution)
+
         return replace(
             subject,
-            resolution=ask(argv, files),
+            resolution=resolution,
+            why_unread=why_unread,
             known_names=names,
             unread_fields=unread,
             what_if=ask,

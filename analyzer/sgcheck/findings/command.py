@@ -98,6 +98,11 @@ class Command:
         """The uses whose value is known only at run time."""
         return tuple(use for use in self.uses if not use.known)
 
+    def without(self, dest: str) -> Command:
+        """The command line without every flag that sets a field."""
+        uses = (use for use in self.uses if use.flag is None or use.flag.dest != dest)
+        return replace(self, uses=tuple(uses))
+
     def prediction_argv(self) -> tuple[str, ...]:
         """The words to predict with: everything that the file tells, open parts left out."""
         out: list[str] = []

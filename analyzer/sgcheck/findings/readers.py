@@ -147,11 +147,11 @@ def _is_idle(parent: ast.AST, child: ast.AST, fields: frozenset[str]) -> bool:
         isinstance(parent, ast.Assign | ast.AnnAssign | ast.Expr | ast.Return)
         and child is parent.value
     ):
-        return _is_listing(child, fields)
+        return is_listing(child, fields)
     return False
 
 
-def _is_listing(node: ast.AST, fields: frozenset[str]) -> bool:
+def is_listing(node: ast.AST, fields: frozenset[str]) -> bool:
     """Whether a literal names most of all fields."""
     if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
         node = node.args[0]
@@ -162,4 +162,4 @@ def _is_listing(node: ast.AST, fields: frozenset[str]) -> bool:
     return 2 * len(fields.intersection(t for t in texts if isinstance(t, str))) > len(fields)
 
 
-__all__ = ["unread_fields"]
+__all__ = ["is_listing", "unread_fields"]

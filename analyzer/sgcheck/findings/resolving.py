@@ -15,6 +15,7 @@ from sgcheck.findings.environment import KnownNames, known_names
 from sgcheck.findings.flags import FlagTable, read_flags
 from sgcheck.findings.readers import unread_fields
 from sgcheck.findings.store import Store, is_lasting
+from sgcheck.findings.unread.here import FalseTest, UnreadHere, unread_here
 from sgcheck.source import Progress, Tree, open_tree
 from sgcheck.source.cache import cache_dir
 from sgcheck.source.tree import SERVER_ARGS
@@ -58,6 +59,7 @@ class Release:
     tables: dict[TargetSpec, FlagTable | None] = field(default_factory=dict)
     answers: dict[Question, Resolution] = field(default_factory=dict)
     lines: dict[str, list[str]] = field(default_factory=dict)
+    unread: UnreadHere | None = None
 
     @property
     def predictor(self) -> Predictor:
@@ -152,6 +154,8 @@ class Release:
         """Tidy up what was kept."""
         if self.store is not None:
             self.store.tidy()
+        if self.unread is not None:
+            self.unread.store()
 
     def known_names(self) -> KnownNames:
         """The environment variables that the tree knows."""
@@ -164,6 +168,13 @@ class Release:
             return frozenset()
         fields = {flag.dest for flag in table.flags}
         return unread_fields(self.tree, fields, cache_dir() / "unread")
+
+    def why_unread(self, name: str, resolution: Resolution) -> tuple[FalseTest, ...] | None:
+        """Why nothing reads a field in a launch; None where something may."""
+        found = unread_here(self.tree, frozenset(resolution.fields), cache_dir() / "unread-here")
+        values = {n: a.value for n, a in resolution.fields.items() if a.status == "decided"}
+        self.unread = found
+        return found.why_unread(name, values)
 
 
 class Releases:

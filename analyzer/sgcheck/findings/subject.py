@@ -10,6 +10,7 @@ from sgcheck.findings.command import Command, Use, dests
 from sgcheck.findings.environment import KnownNames
 from sgcheck.findings.flags import FlagTable
 from sgcheck.findings.settle import Settled
+from sgcheck.findings.unread.here import FalseTest
 from sgcheck.resolve.resolution import FieldAnswer, Resolution
 from sgcheck.scan.model import Launch, Span
 from sgcheck.world.target import TargetSpec
@@ -29,7 +30,8 @@ class Subject:
     there is only one. `siblings` are the other launches of its deployment that come before it,
     `neighbours` all others of the file, not resolved.
     `what_if` resolves other arguments with everything else equal. `version` is the release that was
-    read; `unread_fields` gives the fields that none of its lines reads.
+    read; `unread_fields` gives the fields that none of its lines reads, `why_unread` what keeps a field
+    from being read in this launch.
     """
 
     launch: Launch
@@ -45,6 +47,7 @@ class Subject:
     known_names: Callable[[], KnownNames | None] = lambda: None
     unread_fields: Callable[[], frozenset[str]] = frozenset
     what_if: WhatIf = lambda argv: None
+    why_unread: Callable[[str], tuple[FalseTest, ...] | None] = lambda name: None
 
     @property
     def arch(self) -> str:
