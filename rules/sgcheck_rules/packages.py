@@ -7,7 +7,6 @@ release does not pin, or where nothing is recorded of the name.
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -132,6 +131,8 @@ class InstalledProfile(Struct, frozen=True):
         owners = [key for key, has in self.dists.items() if module in import_names_of(key, has)]
         if owners:
             return f": that module comes with {' and '.join(owners)}"
+        import difflib
+
         close = difflib.get_close_matches(dist, sorted(self.dists), n=3, cutoff=0.6)
         return f"; the nearest that are: {', '.join(close)}" if close else ""
 

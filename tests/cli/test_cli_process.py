@@ -46,6 +46,67 @@ def test_the_commands_import_neither_libcst_nor_networkx_nor_jinja2() -> None:
     assert run_process(python=("-c", code)).stdout.strip() == b"[]"
 
 
+LAUNCH_TREE = """
+import dataclasses
+from packaging import version
+
+@dataclasses.dataclass
+class ServerArgs:
+    model_path: str = ""
+    newer: bool = version.parse("2.0") > version.parse("1.0")
+
+def prepare_server_args(argv):
+    return ServerArgs(argv[1])
+"""
+RARELY_NEEDED = (
+    "libcst",
+    "networkx",
+    "jinja2",
+    "yaml",
+    "difflib",
+    "multiprocessing",
+    "concurrent.futures",
+    "packaging.requirements",
+    "packaging.specifiers",
+    "sgcheck.findings.resolving",
+    "sgcheck.graph",
+    "sgcheck.interp.explore",
+    "sgcheck.interp.symbolic",
+    "sgcheck.resolve.membership",
+    "sgcheck.resolve.refusal",
+    "sgcheck.resolve.why",
+    "sgcheck.resolve.wording",
+    "sgcheck.review",
+    "sgcheck.scan",
+    "sgcheck.world.given_facts",
+)
+
+
+def test_a_known_launch_of_a_tree_seen_before_imports_only_what_it_runs(tmp_path: Path) -> None:
+    package = tmp_path / "site" / "sglang" / "srt"
+    package.mkdir(parents=True)
+    for folder in (package, package.parent):
+        (folder / "__init__.py").write_text("")
+    (package / "server_args.py").write_text(LAUNCH_TREE)
+    metadata = tmp_path / "site" / "sglang-1.0.dist-info" / "METADATA"
+    metadata.parent.mkdir()
+    metadata.write_text("Name: sglang\nVersion: 1.0\nRequires-Dist: torch==2.9.1\n")
+    code = (
+        "import sys\nfrom sgcheck.cli import run\nassert run(sys.argv[1:]) == 0\n"
+        f"print(*sorted(set({RARELY_NEEDED!r}) & set(sys.modules)), file=sys.stderr)\n"
+    )
+    words = ("--sglang", str(package.parents[1]), "--arch", "sm90", "--model", "qwen3-8b")
+
+    def imported(*more: str) -> list[str]:
+        result = run_process(
+            *words, *more, python=("-c", code), SGCHECK_CACHE_DIR=str(tmp_path / "cache")
+        )
+        return result.stderr.decode().split()
+
+    assert imported() == ["packaging.requirements", "packaging.specifiers"]
+    assert imported("--env", "NOT=SEEN") == []
+
+
 def test_version_json() -> None:
     facts = json.loads(run_process("version", "--json").stdout)
     assert facts["sgcheck"]

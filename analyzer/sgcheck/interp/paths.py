@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
-from sgcheck.interp import merge
 from sgcheck.interp.journal import Entry
 from sgcheck.interp.runtime import RUNTIME as R
 from sgcheck.resolve.resolution import Reason
 from sgcheck.values.condition import Condition
 from sgcheck.values.signals import EngineSignal, Escape
+
+if TYPE_CHECKING:
+    from sgcheck.interp.merge import Place
 
 
 class PathOver(EngineSignal):
@@ -61,7 +63,7 @@ class End(Struct):
     condition: Condition
     value: Any
     redo: list[Entry]
-    finals: dict[merge.Place, Any]
+    finals: dict[Place, Any]
     fresh: set[int]
 
 

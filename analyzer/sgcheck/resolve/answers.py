@@ -11,10 +11,9 @@ from msgspec.structs import replace
 
 from sgcheck.interp.journal import MISSING
 from sgcheck.interp.paths import Loss
-from sgcheck.resolve import effective, wording
+from sgcheck.resolve import effective
 from sgcheck.resolve.expand import Expanded, expand
 from sgcheck.resolve.explored import Explored
-from sgcheck.resolve.membership import CaseTable, FieldCases
 from sgcheck.resolve.places import Place, field_places, option_place
 from sgcheck.resolve.plain import plain
 from sgcheck.resolve.resolution import (
@@ -39,6 +38,7 @@ from sgcheck.world.stdlib.argparse_ import ArgumentParser, ParserLeft, ParserRef
 if TYPE_CHECKING:
     from sgcheck.resolve.launch import Launch
     from sgcheck.resolve.machine import Machine
+    from sgcheck.resolve.membership import CaseTable
     from sgcheck.resolve.predict import Predictor
 
 _MISSING = dataclasses.MISSING
@@ -84,6 +84,8 @@ def case_table(
     env_before: Mapping[str, str],
 ) -> CaseTable:
     """The same report with conditions instead of their words."""
+    from sgcheck.resolve.membership import CaseTable, FieldCases
+
     builder = Answers(predictor, space, trace, machine, explored)
     fields = {}
     for name in builder.names():
@@ -136,6 +138,7 @@ class Answers:
 
     def _text(self, condition: Condition, given: Condition) -> str:
         """Words for a condition where `given` holds; values that cannot be there are not named."""
+        from sgcheck.resolve import wording
 
         def possible(variable: Variable, values: ValueSet) -> ValueSet:
             if variable.kind != "input" or variable.domain is None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from sgcheck.interp.builtins import tree_frame
-from sgcheck.interp.explore import Explorer
 from sgcheck.interp.faults import fault_of
 from sgcheck.interp.paths import Loss
 from sgcheck.resolve.copies import copied
@@ -23,6 +22,9 @@ from sgcheck.values.unknown import Unknown
 from sgcheck.world.stdlib.argparse_ import ArgumentParser, Given, ParserLeft, ParserRefused
 from sgcheck.world.stdlib.logging_ import Record
 from sgcheck.world.world import World
+
+if TYPE_CHECKING:
+    from sgcheck.interp.explore import Explorer
 
 HELP = "the command line asks for help or a version: no server starts"
 

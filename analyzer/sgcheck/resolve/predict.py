@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sgcheck.errors import NothingToAnalyse
-from sgcheck.interp.explore import Explorer
 from sgcheck.interp.opaque import OpaqueOperations
 from sgcheck.interp.paths import Loss
 from sgcheck.resolve import answers, situations, stand_ins
@@ -36,9 +35,9 @@ from sgcheck.syntax.cache import CodeCache
 from sgcheck.syntax.conditions import Conditions
 from sgcheck.values.condition import TRUE, Condition, Space
 from sgcheck.values.signals import EngineSignal
-from sgcheck.world import given_facts
 
 if TYPE_CHECKING:
+    from sgcheck.interp.explore import Explorer
     from sgcheck.resolve.why import WhyReport
 
 __all__ = ["Launch", "Predictor"]
@@ -337,6 +336,9 @@ class Predictor:
         given: Condition = TRUE,
     ) -> Any:
         """Every path of a launch in which something is not known, where `given` holds."""
+        from sgcheck.interp.explore import Explorer
+        from sgcheck.world import given_facts
+
         explorer = Explorer(describe, space, given)
         explorer.explores_bodies = bool(launch.unknown_env)
         stated = given_facts.condition_of(explorer.space, launch.model.given)

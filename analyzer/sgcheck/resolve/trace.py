@@ -18,7 +18,7 @@ from sgcheck.interp.builtins import tree_frame
 from sgcheck.interp.declarations import is_declaration
 from sgcheck.interp.merge import JoinedList, UnionDict
 from sgcheck.interp.runtime import RUNTIME as R
-from sgcheck.interp.symbolic import alike
+from sgcheck.interp.symbolic_values import alike
 from sgcheck.syntax.names import source_name
 
 

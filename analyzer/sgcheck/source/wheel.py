@@ -11,6 +11,7 @@ import hashlib
 import os
 import zlib
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
@@ -78,7 +79,7 @@ class WheelTree(Tree):
     def digest(self) -> str:
         return self._head.digest
 
-    @property
+    @cached_property
     def ref(self) -> str | None:
         return upstream_tag(self.version)
 

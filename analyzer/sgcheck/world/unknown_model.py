@@ -13,7 +13,7 @@ from typing import Any
 
 from sgcheck.interp.journal import MISSING
 from sgcheck.interp.runtime import RUNTIME as R
-from sgcheck.interp.symbolic import FALSY
+from sgcheck.interp.symbolic_values import FALSY
 from sgcheck.resolve.resolution import Reason
 from sgcheck.values.condition import FALSE, TRUE, Condition
 from sgcheck.values.signals import Escape

@@ -115,12 +115,22 @@ def _tree_frame() -> FrameType | None:
     return None
 
 
+_WIDTH = 78
+"""What argparse takes, in columns, where there is no terminal."""
+
+
 class ArgumentParser(argparse.ArgumentParser):
     """`argparse.ArgumentParser` inside the interpreter."""
 
     __module__ = "argparse"
     given: Given = Given()
     """Of the current launch; each launch begins with a new one."""
+
+    def _get_formatter(self) -> argparse.HelpFormatter:
+        # Every option that is added asks for one, and that for the width of the terminal.
+        if self.formatter_class is argparse.HelpFormatter:
+            return argparse.HelpFormatter(self.prog, width=_WIDTH)
+        return super()._get_formatter()
 
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
         # A default may be converted after the last option was taken: nobody acts then.
