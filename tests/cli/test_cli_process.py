@@ -107,6 +107,16 @@ def test_a_known_launch_of_a_tree_seen_before_imports_only_what_it_runs(tmp_path
     assert imported("--env", "NOT=SEEN") == []
 
 
+def test_a_shell_script_is_read_without_a_reader_of_yaml(tmp_path: Path) -> None:
+    (tmp_path / "run.sh").write_text("python -m sglang.launch_server --model-path /m --tp 2\n")
+    code = (
+        "import sys\nfrom sgcheck.scan import find_launches\n"
+        "print(len(find_launches(sys.argv[1:]).launches), 'yaml' in sys.modules)\n"
+    )
+    result = run_process(str(tmp_path / "run.sh"), python=("-c", code))
+    assert result.stdout.split() == [b"1", b"False"], result.stderr
+
+
 def test_version_json() -> None:
     facts = json.loads(run_process("version", "--json").stdout)
     assert facts["sgcheck"]

@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from sgcheck.scan.context import Around, build_launch
 from sgcheck.scan.model import Launch
+from sgcheck.scan.own_flags import is_own_flag
 from sgcheck.scan.text import Mapped
 from sgcheck.scan.words import Field, joined
 from sgcheck.scan.wrappers import around_wrapped
@@ -188,8 +189,6 @@ def entrypoint_launch(fields: Sequence[Field], around: Around) -> list[Launch]:
     model = any(t.split("=")[0] in ("--model-path", "--model") for t in texts)
     # A patch of a manifest has the arguments alone: then they must be SGLang's beyond doubt.
     if image is None and model and not configured:
-        from sgcheck.scan.server_config import is_own_flag
-
         named = any(is_own_flag(t) and t.split("=")[0][2:] not in _SHARED_FLAGS for t in texts)
     if not configured and not (named and model):
         return []

@@ -9,6 +9,7 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from sgcheck.scan.context import Around, build_launch
 from sgcheck.scan.model import ConfigEntry, ConfigFile, Launch
+from sgcheck.scan.own_flags import MODEL_KEYS, OWN_KEYS
 from sgcheck.scan.text import Hole, Mapped, SourceFile
 from sgcheck.scan.words import Field, hole_text, to_word
 from sgcheck.scan.yaml_nodes import (
@@ -20,55 +21,7 @@ from sgcheck.scan.yaml_nodes import (
     plain_value,
 )
 
-# Keys that make a mapping SGLang's: the model's path and something only SGLang calls so.
-_MODEL_KEYS = frozenset({"model-path", "model"})
-_OWN_KEYS = frozenset(
-    [
-        "tp-size",
-        "dp-size",
-        "ep-size",
-        "pp-size",
-        "mem-fraction-static",
-        "context-length",
-        "chunked-prefill-size",
-        "attention-backend",
-        "moe-runner-backend",
-        "moe-a2a-backend",
-        "page-size",
-        "max-running-requests",
-        "cuda-graph-max-bs",
-        "kv-cache-dtype",
-        "speculative-algorithm",
-        "disaggregation-mode",
-        "enable-dp-attention",
-        "disable-radix-cache",
-        "reasoning-parser",
-        "tool-call-parser",
-        "served-model-name",
-        "trust-remote-code",
-        "enable-metrics",
-        "schedule-policy",
-        "nnodes",
-        "node-rank",
-        "max-prefill-tokens",
-        "prefill-attention-backend",
-        "decode-attention-backend",
-        "disable-cuda-graph",
-        "chat-template",
-        "random-seed",
-        "log-level",
-        "sampling-backend",
-        "grammar-backend",
-        "load-format",
-    ]
-)
 _FOREIGN_KEYS = frozenset({"apiversion", "kind", "services", "resources", "run", "spec", "version"})
-
-
-def is_own_flag(text: str) -> bool:
-    """Whether a word is a flag that only SGLang calls so."""
-    name = text.removeprefix("--").split("=")[0].replace("_", "-")
-    return text.startswith("--") and name in _OWN_KEYS | {"model-path"}
 
 
 def is_server_config(doc: Document, node: Node) -> bool:
@@ -78,10 +31,10 @@ def is_server_config(doc: Document, node: Node) -> bool:
         low = key.lower().replace("_", "-")
         if low in _FOREIGN_KEYS or any(c in key for c in " ./:"):
             return False
-        if isinstance(value, MappingNode) and low in _OWN_KEYS | _MODEL_KEYS:
+        if isinstance(value, MappingNode) and low in OWN_KEYS | MODEL_KEYS:
             return False
         keys.append(low)
-    own = sum(k in _OWN_KEYS for k in keys)
+    own = sum(k in OWN_KEYS for k in keys)
     if "model-path" in keys:
         return own >= 1
     return "model" in keys and own >= 2 and 2 * own >= len(keys) and "max-model-len" not in keys
@@ -152,7 +105,7 @@ def embedded_config(file: SourceFile, text: Mapped, name: str) -> ConfigFile | N
     if not isinstance(doc.root, MappingNode):
         return None
     keys = {k.lower().replace("_", "-") for k, _, _ in doc.items(doc.root)}
-    if not keys & (_OWN_KEYS | {"model-path"}):
+    if not keys & (OWN_KEYS | {"model-path"}):
         return None
     return config_file(doc, doc.root, name, text.text)
 

@@ -6,7 +6,6 @@ from tree_sitter import Node
 
 from sgcheck.scan.command import is_python
 from sgcheck.scan.model import ConfigFile
-from sgcheck.scan.server_config import embedded_config
 from sgcheck.scan.shell_tree import Script
 from sgcheck.scan.text import Mapped
 
@@ -70,6 +69,8 @@ def written_config(
     script: Script, statement: Node, heredoc: Node, text: Mapped
 ) -> ConfigFile | None:
     """The SGLang configuration that a here-document writes, for a later `--config`."""
+    from sgcheck.scan.server_config import embedded_config
+
     for child in (*statement.children, *heredoc.children):
         name = script.source(child).lstrip("> ").strip(_QUOTES)
         if child.type == "file_redirect":

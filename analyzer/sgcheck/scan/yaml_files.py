@@ -9,9 +9,9 @@ from yaml.nodes import MappingNode, ScalarNode
 from sgcheck.scan import compose, helm, kubernetes, recipes
 from sgcheck.scan.context import Around, build_launch
 from sgcheck.scan.model import Beside, Launch, Skipped
+from sgcheck.scan.own_flags import is_own_flag
 from sgcheck.scan.server_config import (
     config_file,
-    is_own_flag,
     is_server_config,
     mapping_launch,
 )
