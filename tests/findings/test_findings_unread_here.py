@@ -195,3 +195,16 @@ def test_a_method_that_a_foreign_base_may_call(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_understood_may_read_anything(tmp_path: Path) -> None:
     assert why(tmp_path, "max_lora_rank = = 3\n") is None
+
+
+def test_two_processes_keep_what_both_found_out(tmp_path: Path) -> None:
+    why(tmp_path, GUARDED)
+    tree = open_tree(str(tmp_path / "tree"))
+    one, other = (UnreadHere(tree, FIELDS, tmp_path / "shared") for _ in range(2))
+    one.why_unread("max_lora_rank", OFF)
+    other.why_unread("ngram_size", OFF)
+    one.store()
+    other.store()
+    third = UnreadHere(tree, FIELDS, tmp_path / "shared")
+    third._look = None  # type: ignore[assignment,method-assign]
+    assert third.why_unread("max_lora_rank", OFF) and third.why_unread("ngram_size", OFF) == ()

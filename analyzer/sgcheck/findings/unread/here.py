@@ -49,8 +49,11 @@ class UnreadHere:
         return _tests(found)
 
     def store(self) -> None:
-        """Keep what was found out since the last time."""
+        """Keep what was found out since the last time, beside what other processes found out."""
         if self._changed:
+            for name, rows in self._facts.load().items():
+                own = self._answers.setdefault(name, [])
+                own += [row for row in rows if row not in own]
             self._facts.store(self._answers)
             self._changed = False
 
