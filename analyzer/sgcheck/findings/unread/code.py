@@ -17,7 +17,8 @@ Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 # Folders whose code no server runs.
 _ASIDE = ("/test/", "/benchmark/", "/multimodal_gen/", "/eval/", "/lang/", "sglang/bench_")
-_KEPT_TREES = 2
+_KEPT_TREES = 1
+_MOST_PARSED = 800_000
 _LONGEST_NAME = 200
 _LOOKED_UP = re.compile(rb"""getattr\([^()\n]{1,80},\s*[fF]["']([\w{}.\[\]()]+)["']""")
 _HOLE = re.compile(r"\{[^{}]*\}")
@@ -105,6 +106,11 @@ class Code:
     def has(self, path: str, pattern: re.Pattern[bytes]) -> bool:
         """Whether a file's text matches a pattern somewhere."""
         return pattern.search(self._content[path]) is not None
+
+    def tidy(self) -> None:
+        """Forget parsed files when they are many; nobody may hold a node of them."""
+        if sum(map(self.size, self._modules)) > _MOST_PARSED:
+            self._modules.clear()
 
     def module(self, path: str) -> Module | None:
         """A parsed file, None for one that is not understood."""

@@ -63,6 +63,7 @@ class UnreadHere:
         from sgcheck.findings.unread.truth import Truth
 
         code = code_of(self._tree)
+        code.tidy()
         wary = Reach(code, Truth(code, {}, self._fields), wary=True)
         if wary.may_be_read(name):
             return {}, None

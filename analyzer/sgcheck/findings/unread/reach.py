@@ -15,10 +15,12 @@ from sgcheck.findings.unread.code import Code, Definition, Module
 from sgcheck.findings.unread.guards import guards
 from sgcheck.findings.unread.truth import RESOLUTION, Truth
 
-_MOST_READERS = 40
+_MOST_READERS = 24
 _MOST_MENTIONS = 24
-_MOST_FILES = 24
-_MOST_BYTES = 1_500_000
+_MOST_FILES = 12
+_MOST_BYTES = 900_000
+_MOST_LOOKED = 1_500_000
+"""Bytes of all files that are looked through for one field."""
 _DEEPEST = 6
 _HARMLESS = frozenset(
     [
@@ -40,6 +42,8 @@ _HARMLESS = frozenset(
 )
 
 
+_STEPS = frozenset({"check_server_args", "resolve_once"})
+"""Methods of the record that are part of resolution, wherever they are called."""
 _PLAIN_BASES = frozenset({"ABC", "object", "Generic", "Protocol", "Enum", "IntEnum", "NamedTuple"})
 
 
@@ -57,6 +61,7 @@ class Reach:
         self.false_tests: dict[tuple[str, int], str] = {}
         self._known: dict[tuple[str, int], bool] = {}
         self._relied: set[str] = set()
+        self._looked: set[str] = set()
 
     def may_be_read(self, name: str) -> bool:
         """Whether a line outside of resolution may read a field; True where it cannot be told."""
@@ -74,7 +79,9 @@ class Reach:
         """Whether the code at a node may run. `of_value`: what is named there is a value, no function."""
         if module is None or node is None or depth > _DEEPEST:
             return True
-        for test, wanted in guards(module, node):
+        # What resolution tests was asked by resolving without the flag.
+        inside = module.path.startswith(RESOLUTION)
+        for test, wanted in () if inside else guards(module, node):
             before = len(self.truth.used)
             truth = self.truth.of(test, module)
             if (truth is not None and truth is not wanted) or (
@@ -108,7 +115,7 @@ class Reach:
         outer = module.definition(around)
         special = around.name.startswith("__") and around.name.endswith("__")
         if isinstance(outer, ast.ClassDef):
-            if module.path.startswith(RESOLUTION) and special:
+            if module.path.startswith(RESOLUTION) and (special or around.name in _STEPS):
                 return False
             if not self._may_be_called(module, outer, depth + 1):
                 return False
@@ -143,6 +150,10 @@ class Reach:
         """Where a name is used: places, and (None, None) for what cannot be looked through."""
         paths = self.code.files_with(name)
         if len(paths) > _MOST_FILES or sum(map(self.code.size, paths)) > _MOST_BYTES:
+            yield None, None
+            return
+        self._looked.update(paths)
+        if sum(map(self.code.size, self._looked)) > _MOST_LOOKED:
             yield None, None
             return
         count = 0

@@ -128,7 +128,11 @@ class Truth:
 
     def _stores(self, name: str) -> Iterator[tuple[Module, ast.Attribute]]:
         """The places outside of resolution that set an attribute."""
-        stored = re.compile(rb"\.%s\b\s*(?::[^=\n]+)?[-+|*/]?=(?!=)|\bdel\b" % name.encode())
+        raw = name.encode()
+        stored = re.compile(
+            rb"\.%s\b\s*(?::[^=\n]+)?[-+|*/]?=(?!=)|\bdel [^\n]*\.%s\b|\.%s\b\s*,[^\n]*="
+            % (raw, raw, raw)
+        )
         for path in self.code.files_with(name):
             if path.startswith(RESOLUTION) or not self.code.has(path, stored):
                 continue
@@ -138,23 +142,13 @@ class Truth:
                     yield module, node  # type: ignore[misc]
 
     def _is_declared(self, name: str) -> bool:
-        """Whether a class outside of resolution has an attribute or a property of its own."""
-        raw = name.encode()
-        begins = re.compile(rb"^\s+(?:def )?%s\s*[:=(]" % raw, re.MULTILINE)
-        for path in self.code.files_with(name):
-            if path.startswith(RESOLUTION) or not self.code.has(path, begins):
-                continue
-            module = self.code.module(path)
-            if module is None:
-                return True
-            for node in (*module.named.get(name, ()), *module.named.get(f"def {name}", ())):
-                statement = node if isinstance(node, ast.FunctionDef) else module.parents.get(node)
-                target = getattr(statement, "target", None)
-                if isinstance(module.parents.get(statement or node), ast.ClassDef) and (
-                    statement is node or target is node or node in getattr(statement, "targets", ())
-                ):
-                    return True
-        return False
+        """Whether a class outside of resolution may have an attribute or a property of its own."""
+        begins = re.compile(rb"^    (?:    )?(?:def )?%s\s*[:=(]" % name.encode(), re.MULTILINE)
+        return any(
+            self.code.has(path, begins)
+            for path in self.code.files_with(name)
+            if not path.startswith(RESOLUTION)
+        )
 
     def _sets_copy(self, target: ast.Attribute, name: str, module: Module) -> bool:
         statement = module.parents.get(target)
