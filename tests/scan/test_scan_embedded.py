@@ -301,3 +301,13 @@ def test_many_calls_end(calls: list[int]) -> None:
     )
     text = f"{functions}\ndef start():\n    cmd = ['sglang', 'serve']\n{body}\n    run(cmd)\n"
     assert read_launches(text, "x.py").launches
+
+
+def test_many_ways_through_calls_are_one_launch_with_an_open_end() -> None:
+    functions = "".join(
+        f"def f{i}(c):\n    if x{i}(): c += ['--a{i}']\n    return f{i + 1}(c)\n" for i in range(6)
+    )
+    end = "def f6(c):\n    return c\nrun(f0(['sglang', 'serve', '--model-path', 'm']))\n"
+    launches = found(functions + end, "x.py")
+    assert 0 < len(launches) <= 16
+    assert all(words(launch)[:2] == ["--model-path", "m"] for launch in launches)

@@ -24,7 +24,16 @@ from sgcheck.scan.python_calls import (
 )
 from sgcheck.scan.python_facts import facts_of
 from sgcheck.scan.python_launches import Collector
-from sgcheck.scan.python_paths import MAX_PATHS, Path, assigned_in, grown, limited, same, text_of
+from sgcheck.scan.python_paths import (
+    MAX_PATHS,
+    Path,
+    assigned_in,
+    grown,
+    limited,
+    same,
+    shared,
+    text_of,
+)
 from sgcheck.scan.python_source import Source
 from sgcheck.scan.python_values import UNKNOWN, Evaluator, PyValue, decision_key, dotted
 from sgcheck.scan.shell import distinct
@@ -177,8 +186,11 @@ class _Reader:
                 out.append((value, after))
             else:
                 twin.assumptions = path.assumptions
+        if len(out) > MAX_PATHS:
+            more = partial(self.eval.spliced, call)
+            out = [(shared([value for value, _ in out], more), path)]
         self._results += [(v, p) for v, p in out if isinstance(v, tuple | Field)]
-        return out if 0 < len(out) <= MAX_PATHS else [(UNKNOWN, path)]
+        return out or [(UNKNOWN, path)]
 
     def _own_call(self, node: ast.stmt, path: Path) -> tuple[ast.Call, Function] | None:
         """The first call of a statement that is of the file's own function and was not yet followed."""

@@ -102,11 +102,11 @@ def limited(paths: list[Path], more: Callable[[], Field]) -> list[Path]:
                 other.values.get(name, UNKNOWN)
             ):
                 lists = [path.values.get(name) for path in (joined, other)]
-                joined.values[name] = _shared(lists, more)
+                joined.values[name] = shared(lists, more)
     return [joined]
 
 
-def _shared(values: list[PyValue], more: Callable[[], Field]) -> PyValue:
+def shared(values: list[PyValue], more: Callable[[], Field]) -> PyValue:
     """The common beginning of some lists, and an unknown rest."""
     lists = [value for value in values if isinstance(value, tuple)]
     if len(lists) < len(values):
