@@ -111,9 +111,17 @@ class Explorer(SymbolicOperations):
     # -- regions ---------------------------------------------------------------------
 
     def region(
-        self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+        self,
+        func: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        *,
+        dropped: bool = False,
     ) -> Any:
-        """Call a function of the tree and explore what it has to decide."""
+        """Call a function of the tree and explore what it has to decide.
+
+        Ends with different results are one where nobody uses the result (`dropped`).
+        """
         if kwargs:
             kwargs = self._certain(func, kwargs)
         if type(func) is type or isinstance(func, type):
@@ -125,16 +133,18 @@ class Explorer(SymbolicOperations):
         plain = func.__func__ if type(func) is MethodType else func
         code = plain.__code__ if type(plain) is FunctionType else None
         if code is None or code.co_filename.startswith(ENGINE):
-            return self._region(func, args, kwargs, journal)
+            return self._region(func, args, kwargs, journal, dropped)
         deep = self.nested[code] = self.nested.get(code, 0) + 1
         try:
             if deep > MAX_NESTED and self.frame is not None and self.frame.taken:
                 raise Escape(Reason("limit(recursion)"))
-            return self._region(func, args, kwargs, journal)
+            return self._region(func, args, kwargs, journal, dropped)
         finally:
             self.nested[code] = deep - 1
 
-    def _region(self, func: Any, args: Any, kwargs: Any, journal: Journal) -> Any:
+    def _region(
+        self, func: Any, args: Any, kwargs: Any, journal: Journal, dropped: bool = False
+    ) -> Any:
         outer, depth = (self.frame, self.scope, self.local), len(R.tries)
         mark, born = journal.mark(), len(R.fresh)
         self.frame = frame = Frame([])
@@ -149,6 +159,12 @@ class Explorer(SymbolicOperations):
             self.frame = outer[0]
             del R.tries[depth:]
         if frame.taken:
+            if dropped:
+                run, value = func, None
+
+                def func(*args: Any, **kwargs: Any) -> None:
+                    run(*args, **kwargs)
+
             return self._explore(
                 func, args, kwargs, (frame, value, error), (journal, mark, outer, depth, born)
             )
@@ -315,7 +331,14 @@ class Explorer(SymbolicOperations):
         on some paths only, is more than a module that all paths share can hold: an escape.
         """
         if not self.explores_bodies:
-            yield None
+            frame, self.frame = self.frame, None
+            asked = len(self.splits)
+            try:
+                yield None
+            finally:
+                self.frame = frame
+                # Divides this path only, which nothing can do before it begins.
+                del self.splits[asked:]
             return
         outer, known = (self.frame, self.scope, self.local), len(self.losses)
         self.frame, self.scope, self.local = None, None, self.given

@@ -47,6 +47,7 @@ from sgcheck.interp.guards_items import (
 from sgcheck.interp.guards_objects import (
     attribute,
     call,
+    call_dropped,
     callee,
     del_attribute,
     maybe_attribute,
@@ -186,6 +187,7 @@ GUARDS: dict[str, Any] = {
     "du": overlaid_display,
     "set": set_display,
     "c": call,
+    "cd": call_dropped,
     "FT": FunctionType,
     "W": callee,
     "D": dict,

@@ -214,7 +214,17 @@ def call(func: Any, /, *args: Any, **kwargs: Any) -> Any:
     return native_call(func, args, kwargs)
 
 
-def explored(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_dropped(func: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """`func(*args, **kwargs)` whose result nobody uses, where paths are explored."""
+    if type(func) is FunctionType and not kwargs and R.region is not None:
+        R.step()
+        return explored(func, args, kwargs, dropped=True)
+    return call(func, *args, **kwargs)
+
+
+def explored(
+    func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, dropped: bool = False
+) -> Any:
     """A call of code of the tree while paths are explored."""
     function = func.__func__ if type(func) is MethodType else func
     if type(function) is FunctionType and function.__code__.co_flags & CO_GENERATOR:
@@ -222,7 +232,7 @@ def explored(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         ASK[-1].settle(kwargs)
         return Stream(func(*args, **kwargs), partial(func, *args, **kwargs))
     assert R.region is not None
-    result = R.region(func, args, kwargs)
+    result = R.region(func, args, kwargs, dropped=True) if dropped else R.region(func, args, kwargs)
     return Stream(result) if type(result) is GeneratorType else result
 
 

@@ -366,7 +366,12 @@ def join_values(explorer: Explorer, conditions: list[Condition], values: list[An
         if made_list is not NOT_JOINED:
             R.fresh.append(made_list)
             return made_list
-    if len(conditions) > 48 and not all(is_scalar(v) or isinstance(v, Unknown) for v in values):
+    if len(conditions) > 48 and not all(
+        is_scalar(v)
+        or isinstance(v, Unknown)
+        or (type(v) in (set, frozenset) and all(map(is_scalar, v)))
+        for v in values
+    ):
         return NOT_JOINED
     return explorer.choice(list(zip(conditions, values, strict=True)))
 

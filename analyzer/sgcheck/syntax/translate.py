@@ -18,7 +18,7 @@ from sgcheck.syntax.translate_statements import Statements
 
 __all__ = ["VERSION", "TranslationRefused", "Translator", "translate"]
 
-VERSION = 18
+VERSION = 19
 """Raised whenever translated code changes: part of the cache key."""
 
 

@@ -6,7 +6,7 @@ import ast
 import copy
 
 from sgcheck.syntax import branches, exits, scopes
-from sgcheck.syntax.names import PREFIX
+from sgcheck.syntax.names import PREFIX, guard
 from sgcheck.syntax.translate_base import Scope, TranslationRefused
 from sgcheck.syntax.translate_patterns import Patterns
 
@@ -48,6 +48,18 @@ def _assertion_place(test: ast.expr) -> ast.expr | None:
 
 class Statements(Patterns):
     """The translation of statements, but for imports."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.stmt:
+        node.value = self.visit(node.value)
+        made = node.value
+        if (
+            self.branching
+            and isinstance(made, ast.Call)
+            and isinstance(made.func, ast.Name)
+            and made.func.id == guard("c")
+        ):
+            made.func.id = guard("cd")
+        return node
 
     # -- assignments ---------------------------------------------------------------
 
