@@ -28,6 +28,7 @@ from sgcheck.interp.paths import (
     is_caught,
     next_,
     not_repeated,
+    without_result,
 )
 from sgcheck.interp.runtime import RUNTIME as R
 from sgcheck.interp.symbolic import SymbolicOperations
@@ -39,7 +40,6 @@ from sgcheck.values.symbols import Choice
 
 MAX_ENDS = 400
 """Ends of one region; what lies beyond is unknown(limit)."""
-
 
 ENGINE = __file__.rpartition("interp")[0]
 MAX_NESTED = 24
@@ -159,15 +159,10 @@ class Explorer(SymbolicOperations):
             self.frame = outer[0]
             del R.tries[depth:]
         if frame.taken:
+            run, ended = func, (frame, None if dropped else value, error)
             if dropped:
-                run, value = func, None
-
-                def func(*args: Any, **kwargs: Any) -> None:
-                    run(*args, **kwargs)
-
-            return self._explore(
-                func, args, kwargs, (frame, value, error), (journal, mark, outer, depth, born)
-            )
+                run = without_result(func)
+            return self._explore(run, args, kwargs, ended, (journal, mark, outer, depth, born))
         if isinstance(error, EngineSignal) and not isinstance(error, PathOver | LimitReached):
             self._engine_loss(error)
             error = PathOver()

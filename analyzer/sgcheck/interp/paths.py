@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
@@ -88,6 +89,15 @@ def next_(taken: list[Decision]) -> list[Decision] | None:
 def not_repeated() -> Escape:
     """A run did not do again what an earlier one did up to the same decision."""
     return Escape(Reason("engine(a run that is not repeated)"))
+
+
+def without_result(func: Callable[..., Any]) -> Callable[..., None]:
+    """The same call, whose ends do not differ by what it gives."""
+
+    def run(*args: Any, **kwargs: Any) -> None:
+        func(*args, **kwargs)
+
+    return run
 
 
 def is_caught(error: BaseException, depth: int) -> bool:
