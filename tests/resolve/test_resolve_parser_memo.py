@@ -213,3 +213,11 @@ def test_a_parser_with_parsers_inside_is_not_copied() -> None:
     parser = argparse.ArgumentParser()
     parser.add_subparsers()
     assert not can_copy(parser)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("names", ["vars(sys)", "sys.__dict__", "{**vars(sys)}"])
+def test_watching_the_arguments_shows_no_name_of_its_own(names: str) -> None:
+    tree = tree_of(
+        resolving=f"self.extra = sorted(n for n in {names} if not n.isascii() or n[0] == '_')"
+    )
+    assert check(Predictor(tree)).fields["extra"].value == []

@@ -220,7 +220,8 @@ def namespace(obj: Any) -> Any:
         if _is_facade(obj):
             if ON_LISTING in names:
                 names[ON_LISTING]()
-            return MappingProxyType({k: v for k, v in names.items() if not k.startswith("_")})
+            hidden = ("_", ON_LISTING)
+            return MappingProxyType({k: v for k, v in names.items() if not k.startswith(hidden)})
         raise Refused("the names of a module")
     if isinstance(obj, type) and not natives.is_tree_class(obj):
         return MappingProxyType({k: v for k, v in obj.__dict__.items() if _is_harmless(k, v)})
