@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from contextlib import suppress
@@ -22,6 +21,7 @@ from pathlib import Path
 from sgcheck.findings.sources import sources
 from sgcheck.source.cache import KeptFacts
 from sgcheck.source.tree import Tree
+from sgcheck.syntax.parsing import parsed
 
 MOST_FILES = 6
 """A name that more files have is taken as read; it would cost much to be sure."""
@@ -87,11 +87,8 @@ def _is_loaded(name: str, content: bytes) -> bool:
 
 def _read_in(content: bytes, fields: frozenset[str]) -> set[str] | None:
     """The fields that a file reads, None for one that is not understood."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            root = ast.parse(content)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    root = parsed(content)
+    if root is None:
         return None
     found: set[str] = set()
     stack: list[ast.AST] = [root]

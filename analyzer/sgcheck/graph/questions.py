@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from types import CodeType, FunctionType
 from typing import Any, Final, Protocol
 
+from sgcheck.syntax.comparing import compared
+
 _OPEN: Final = object()
 _PLAIN = (bool, int, float, str, type(None))
 _DEPTH = 4
@@ -209,25 +211,9 @@ def _words(code: CodeType) -> Iterator[str]:
 
 
 def _compare(a: Any, op: ast.cmpop, b: Any) -> bool | None:
-    try:
-        match op:
-            case ast.Eq():
-                return bool(a == b)
-            case ast.NotEq():
-                return bool(a != b)
-            case ast.Lt():
-                return bool(a < b)
-            case ast.LtE():
-                return bool(a <= b)
-            case ast.Gt():
-                return bool(a > b)
-            case ast.GtE():
-                return bool(a >= b)
-            case ast.Is():
-                return a is b
-            case ast.IsNot():
-                return a is not b
-            case _:
-                return None
-    except TypeError:
-        return None
+    match op:
+        case ast.Is():
+            return a is b
+        case ast.IsNot():
+            return a is not b
+    return compared(op, a, b)

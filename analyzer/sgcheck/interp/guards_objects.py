@@ -232,7 +232,7 @@ def explored(
         ASK[-1].settle(kwargs)
         return Stream(func(*args, **kwargs), partial(func, *args, **kwargs))
     assert R.region is not None
-    result = R.region(func, args, kwargs, dropped=True) if dropped else R.region(func, args, kwargs)
+    result = R.region(func, args, kwargs, dropped=dropped)
     return Stream(result) if type(result) is GeneratorType else result
 
 

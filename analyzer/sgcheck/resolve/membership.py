@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 
 from sgcheck.resolve.resolution import JsonValue, OutcomeCase, Reason
+from sgcheck.syntax.comparing import BY_VALUE
 from sgcheck.values.condition import FALSE, TRUE, Condition, Space, Variable
 from sgcheck.world.unknown_inputs import LEFT_OUT, UNSET
 
@@ -198,9 +199,8 @@ _METHODS = ("lower", "upper", "strip", "startswith", "endswith")
 _CALLS: dict[str, Callable[..., Any]] = {"int": int, "float": float, "str": str, "len": len}
 _OPERATORS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Mod: operator.mod,
-    ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv, ast.Eq: operator.eq,
-    ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
-    ast.GtE: operator.ge, ast.In: lambda a, b: a in b, ast.Is: operator.is_,
+    ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv,
+    ast.In: lambda a, b: a in b, ast.Is: operator.is_, **BY_VALUE,
 }  # fmt: skip
 
 

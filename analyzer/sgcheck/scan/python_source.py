@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-import warnings
 
 from sgcheck.scan.text import Mapped, SourceFile
+from sgcheck.syntax.parsing import parse_quietly
 
 
 class Source:
@@ -26,9 +26,7 @@ class Source:
 
     def parse(self) -> ast.Module:
         """The syntax tree. Raises what `ast.parse` raises."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(self.code)
+        return parse_quietly(self.code)
 
     def mapped(self, node: ast.AST) -> Mapped:
         """A node's text, each character with its place in the file."""

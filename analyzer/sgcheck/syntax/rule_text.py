@@ -6,12 +6,12 @@ import ast
 import io
 import re
 import tokenize
-import warnings
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
+from sgcheck.syntax.parsing import parse_quietly
 from sgcheck.syntax.rule_model import Problem, Span
 
 # libcst's native parser overflows the stack (and ends the process) at some thousand levels, in a
@@ -153,9 +153,7 @@ class Outline:
 def outline(source: SourceText, path: str) -> Outline:
     """Cuts a module into slices at function boundaries. Raises `Unreadable` for syntax errors."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(source.text, path)
+        tree = parse_quietly(source.text, path)
     except SyntaxError as error:
         raise Unreadable(Problem("syntax", error.lineno, error.msg)) from None
     except (RecursionError, MemoryError):

@@ -223,18 +223,7 @@ class Space:
         found = self._both.get(pair)
         if found is not None:
             return found
-        both = self.both
-        mine, other = left._index, right._index
-        if mine == other:
-            ways = [
-                (bits, both(x, y)) for a, x in left.ways for b, y in right.ways if (bits := a & b)
-            ]
-        elif mine < other:
-            ways = [(a, both(x, right)) for a, x in left.ways]
-        else:
-            left, right = right, left
-            ways = [(a, both(x, right)) for a, x in left.ways]
-        result = self._both[pair] = self._node(left.variable, ways)  # type: ignore[arg-type]
+        result = self._both[pair] = self._combined(left, right, self.both)
         self._count()
         return result
 
@@ -248,20 +237,27 @@ class Space:
         found = self._either.get(pair)
         if found is not None:
             return found
-        either = self.either
+        result = self._either[pair] = self._combined(left, right, self.either)
+        self._count()
+        return result
+
+    def _combined(
+        self,
+        left: Condition,
+        right: Condition,
+        again: Callable[[Condition, Condition], Condition],
+    ) -> Condition:
+        """`again` of every pair of ways that go together; neither side is TRUE or FALSE."""
         mine, other = left._index, right._index
         if mine == other:
             ways = [
-                (bits, either(x, y)) for a, x in left.ways for b, y in right.ways if (bits := a & b)
+                (bits, again(x, y)) for a, x in left.ways for b, y in right.ways if (bits := a & b)
             ]
-        elif mine < other:
-            ways = [(a, either(x, right)) for a, x in left.ways]
         else:
-            left, right = right, left
-            ways = [(a, either(x, right)) for a, x in left.ways]
-        result = self._either[pair] = self._node(left.variable, ways)  # type: ignore[arg-type]
-        self._count()
-        return result
+            if mine > other:
+                left, right = right, left
+            ways = [(a, again(x, right)) for a, x in left.ways]
+        return self._node(left.variable, ways)  # type: ignore[arg-type]
 
     def meet(self, left: Condition, right: Condition) -> bool:
         """Whether both can hold together: `both(left, right) is not FALSE`, without making it."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -12,6 +11,7 @@ from typing import TypeAlias
 
 from sgcheck.findings.sources import sources
 from sgcheck.source.tree import Tree
+from sgcheck.syntax.parsing import parsed
 
 Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
@@ -134,11 +134,8 @@ def _is_letter(char: bytes) -> bool:
 
 
 def _parsed(path: str, content: bytes) -> Module | None:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            root = ast.parse(content)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    root = parsed(content)
+    if root is None:
         return None
     module = Module(path, root)
     stack: list[ast.AST] = [root]

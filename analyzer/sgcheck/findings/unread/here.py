@@ -70,7 +70,6 @@ class UnreadHere:
         others = {n: value for n, value in values.items() if n != name}
         truth = Truth(code, others, self._fields - {name})
         reach = Reach(code, truth)
-        consulted = {}
         found = None
         if not reach.may_be_read(name):
             found = [[file, line, text] for (file, line), text in sorted(reach.false_tests.items())]

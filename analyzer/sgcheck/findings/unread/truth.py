@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from sgcheck.findings.unread.code import Code, Module
+from sgcheck.syntax.comparing import compared
 
 OPEN: Final = object()
 """The value of what the launch's fields do not decide."""
@@ -200,34 +201,25 @@ class Truth:
     def _algorithms(self) -> dict[str, bool]:
         """What the questions of the class of algorithms answer for none, from their code."""
         found: dict[str, bool] = {}
-        for path in self.code.files_with("SpeculativeAlgorithm"):
-            if not self.code.has(path, re.compile(rb"^class SpeculativeAlgorithm\b", re.MULTILINE)):
-                continue
-            module = self.code.module(path)
-            for node in module.named.get("class SpeculativeAlgorithm", ()) if module else ():
-                if isinstance(node, ast.ClassDef):
-                    found.update(_answers(node))
+        for node in self.code.classes("SpeculativeAlgorithm"):
+            found.update(_answers(node))
         return found
 
     def _member(self, owner: str, name: str) -> Any:
         """The value of an enumeration's member, where one class of that name has it as a constant."""
         if not owner[:1].isupper() or not name.isupper():
             return OPEN
-        begins = re.compile(rb"^class %s\(.*Enum" % owner.encode(), re.MULTILINE)
-        for path in self.code.files_with(owner):
-            if not self.code.has(path, begins):
+        for node in self.code.classes(owner):
+            if not any("Enum" in ast.unparse(base) for base in node.bases):
                 continue
-            module = self.code.module(path)
-            for node in module.named.get(f"class {owner}", ()) if module else ():
-                if isinstance(node, ast.ClassDef):
-                    for each in node.body:
-                        if (
-                            isinstance(each, ast.Assign)
-                            and isinstance(each.targets[0], ast.Name)
-                            and each.targets[0].id == name
-                            and isinstance(each.value, ast.Constant)
-                        ):
-                            return each.value.value
+            for each in node.body:
+                if (
+                    isinstance(each, ast.Assign)
+                    and isinstance(each.targets[0], ast.Name)
+                    and each.targets[0].id == name
+                    and isinstance(each.value, ast.Constant)
+                ):
+                    return each.value.value
         return OPEN
 
 
@@ -262,10 +254,6 @@ def _answers(node: ast.ClassDef) -> dict[str, bool]:
 def _compared(sign: ast.cmpop, left: Any, right: Any) -> bool | None:
     try:
         match sign:
-            case ast.Eq():
-                return bool(left == right)
-            case ast.NotEq():
-                return bool(left != right)
             case ast.Is():
                 return left is right if right in (None, True, False) else None
             case ast.IsNot():
@@ -274,14 +262,6 @@ def _compared(sign: ast.cmpop, left: Any, right: Any) -> bool | None:
                 return left in right
             case ast.NotIn():
                 return left not in right
-            case ast.Lt():
-                return bool(left < right)
-            case ast.LtE():
-                return bool(left <= right)
-            case ast.Gt():
-                return bool(left > right)
-            case ast.GtE():
-                return bool(left >= right)
     except TypeError:
         return None
-    return None
+    return compared(sign, left, right)
