@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from unknown_trees import check_partitions, launch, predictor
 
 from sgcheck.resolve.membership import case_table
+from sgcheck.world.torch_ import CudaState
 
 LATE = """
 import torch
@@ -44,24 +46,43 @@ def test_what_some_paths_have_touched_is_seen_where_it_is_asked() -> None:
     assert {value for _, value in table.fields["answer"].cases} == {True, False}
 
 
-def test_results_that_nobody_uses_leave_one_path() -> None:
-    head = """
-LOG = []
-
-def note(args):
-    records = []
+NOTE = """
+def declared(args):
+    found = {}
     if args.fast:
-        records.append(object())
-    if args.backend == "triton":
+        found["fast"] = 1
+    for backend in ("triton", "cutlass", "broken"):
+        if args.backend == backend:
+            found[backend] = 1
+    for kernel in ("one", "two"):
+        if args.kernel == kernel:
+            found[kernel] = 1
+    for level in (1, 2):
+        if torch.cuda.device_count() > level:
+            found[level] = 1
+    return found
+
+def note(args, found):
+    records = []
+    for key in found:
         records.append(object())
     args.level = len(records)
     return records
 """
-    body = """
-    note(self)
-    self.answer = note(self) is None
-    """
-    table = case_table(predictor(body, head), launch("--fast", "?", "--backend", "?"))
+"""Ends in more ways (72) than lists are held side by side."""
+
+
+@pytest.mark.parametrize(
+    ("statement", "once"), [("note(self, found)", True), ("kept = note(self, found)", False)]
+)
+def test_what_follows_runs_once_where_nobody_uses_the_result(
+    statement: str, once: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted: list[int] = []
+    monkeypatch.setattr(CudaState, "seen", lambda state: counted.append(1))
+    body = f"found = declared(self)\n{statement}\nself.answer = torch.cuda.is_initialized()"
+    options = ("--fast", "?", "--backend", "?", "--kernel", "?")
+    table = case_table(predictor(body, NOTE), launch(*options, count="?"))
     check_partitions(table)
-    assert {value for _, value in table.fields["level"].cases} == {0, 1, 2}
-    assert {value for _, value in table.fields["answer"].cases} == {False}
+    assert {value for _, value in table.fields["level"].cases} == {0, 1, 2, 3, 4, 5}
+    assert (len(counted) == 1) is once
