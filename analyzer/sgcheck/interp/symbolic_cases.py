@@ -68,10 +68,13 @@ class Cases(Operations):
 
     def possible(self, condition: Condition) -> bool:
         """Whether a condition can hold on this path."""
+        if condition is FALSE:
+            return False
+        scope = self.scope
         here = self.space.both(self.local, condition)
-        if here is FALSE or self.scope is None:
+        if here is FALSE or scope is None:
             return here is not FALSE
-        return self.space.meet(self.scope.whole(self.space), here)
+        return self.space.meet(scope.whole(self.space), here)
 
     # -- to be provided by the explorer ------------------------------------------------
 

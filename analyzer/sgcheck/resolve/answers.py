@@ -90,7 +90,8 @@ def case_table(
     fields = {}
     for name in builder.names():
         answer = expand(space, builder.value(name), builder.started)
-        fields[name] = FieldCases(answer.cases, answer.reason)
+        cases = tuple((space.both(c, builder.started), value) for c, value in answer.cases)
+        fields[name] = FieldCases(cases, answer.reason)
     return CaseTable(space, explored.given, builder.started, builder.outcomes(), fields)
 
 
@@ -176,10 +177,11 @@ class Answers:
         """Words for the condition of an entry; None if it belongs to no path that starts."""
         if condition is None:
             return ""
-        both = self.space.both(condition, self.started)
-        if both is FALSE:
+        space = self.space
+        if not space.meet(self.started, condition):
             return None
-        return "" if both is self.started else self.words(condition)
+        always = not space.meet(self.started, space.negate(condition))
+        return "" if always else self.words(condition)
 
     def _of_all(self, condition: Condition) -> str:
         """Words for a condition among all paths."""
@@ -337,17 +339,13 @@ class Answers:
             when = self._when(event.condition)
             if when is None:
                 continue
-            mine = (
-                self.started
-                if event.condition is None
-                else self.space.both(event.condition, self.started)
-            )
-            final = self.space.either(covered, mine) is not covered
+            mine = event.condition if event.condition is not None else TRUE
+            final = self._adds(mine, covered)
             covered = self.space.either(covered, mine)
             steps.append(
                 Because(
                     event.kind,  # type: ignore[arg-type]
-                    self.shown(event.value, mine),
+                    self.shown(event.value, self.started, mine),
                     event.file,
                     event.line,
                     event.function,
@@ -357,13 +355,17 @@ class Answers:
                     final,
                 )
             )
-        final = self.space.either(covered, self.started) is not covered
+        final = self._adds(TRUE, covered)
         steps.append(
             Because("flag", initial, effective=final)
             if user_set
             else self.default(name, initial, effective=final)
         )
         return tuple(reversed(steps))
+
+    def _adds(self, condition: Condition, known: Condition) -> bool:
+        """Whether some path that starts has a condition and is not among the known ones."""
+        return self.space.meet(self.started, self.space.both(condition, self.space.negate(known)))
 
     def default(self, name: str, value: JsonValue, *, effective: bool) -> Because:
         """The step of a value that nobody gave: the field's, or the parser's where that differs."""
@@ -404,9 +406,9 @@ class Answers:
             )
         return self.machine.places
 
-    def shown(self, value: Any, given: Condition) -> JsonValue:
+    def shown(self, value: Any, given: Condition, within: Condition = TRUE) -> JsonValue:
         """The value of one step: a list of its cases where it has several."""
-        answer = expand(self.space, value, given, where_there=True)
+        answer = expand(self.space, value, given, within=within, where_there=True)
         if answer.reason is not None:
             return f"<unknown: {answer.reason.code}>"
         if len(answer.cases) == 1:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from sgcheck.interp.journal import MISSING
 from sgcheck.resolve.plain import plain
 from sgcheck.resolve.resolution import JsonValue, Reason
-from sgcheck.values.condition import FALSE, TRUE, Condition, Space, Variable, variables_of
+from sgcheck.values.condition import TRUE, Condition, Space, Variable, variables_of
 from sgcheck.values.symbols import Choice, Symbol, Test
 from sgcheck.values.unknown import Unknown
 from sgcheck.world.stdlib.system import PROCESS_ID
@@ -21,8 +21,10 @@ _DEPTH = 8
 
 
 class _Split(Exception):
-    def __init__(self, condition: Condition) -> None:
-        self.condition = condition
+    """What has to be known: one of several conditions, or (of one) whether it holds."""
+
+    def __init__(self, *conditions: Condition) -> None:
+        self.conditions = conditions
 
 
 class _Open(Exception):
@@ -31,15 +33,29 @@ class _Open(Exception):
 
 
 class Expanded(Struct, frozen=True):
-    """`cases` (condition, JSON value) cover the given condition; or `reason` says why not."""
+    """`cases` (condition, JSON value) cover the given condition; or `reason` says why not.
+
+    They exclude each other, and have to be read together with the given condition: they do not
+    repeat it.
+    """
 
     cases: tuple[tuple[Condition, JsonValue], ...] = ()
     reason: Reason | None = None
 
 
-def expand(space: Space, value: Any, given: Condition, *, where_there: bool = False) -> Expanded:
-    """All values that `value` has where `given` holds; with `where_there` it may be absent there."""
-    todo = [given]
+def expand(
+    space: Space,
+    value: Any,
+    given: Condition,
+    *,
+    within: Condition = TRUE,
+    where_there: bool = False,
+) -> Expanded:
+    """All values that `value` has where `given` and `within` hold.
+
+    With `where_there` it may be absent there.
+    """
+    todo = [within]
     done: list[tuple[Condition, JsonValue]] = []
     steps = 0
     while todo:
@@ -48,7 +64,7 @@ def expand(space: Space, value: Any, given: Condition, *, where_there: bool = Fa
         if steps > 4 * _MAX_CASES:
             return Expanded(reason=Reason("limit(cases)"))
         try:
-            found = _known(space, value, condition)
+            found = _known(_Path(space, given, condition), value)
             if found is MISSING:
                 if where_there:
                     continue
@@ -57,9 +73,10 @@ def expand(space: Space, value: Any, given: Condition, *, where_there: bool = Fa
         except _Open as open_:
             return Expanded(reason=open_.reason)
         except _Split as split:
-            for half in (split.condition, space.negate(split.condition)):
-                both = space.both(condition, half)
-                if both is not FALSE:
+            ways = split.conditions
+            for way in ways if len(ways) > 1 else (*ways, space.negate(ways[0])):
+                both = space.both(condition, way)
+                if space.meet(given, both):
                     todo.append(both)
             continue
         for index, (known, other) in enumerate(done):
@@ -70,58 +87,60 @@ def expand(space: Space, value: Any, given: Condition, *, where_there: bool = Fa
             done.append((condition, result))
     if len(done) > 1:
         for condition, _ in done:
-            for variable in variables_of(space.assume(condition, given)):
+            for variable in variables_of(space.assume(space.assume(condition, within), given)):
                 if variable.reason is not None:
                     return Expanded(reason=variable.reason)
     return Expanded(tuple(done))
 
 
-def _by_path(space: Space, variable: Variable, path: Condition) -> Any:
-    """The one value of a fact where a path leaves no other; `MISSING` where it does."""
-    named: set[Any] = set()
-    todo, seen = [path], set()
-    while todo:
-        node = todo.pop()
-        if id(node) in seen or node.variable is None:
-            continue
-        seen.add(id(node))
-        if node.variable is variable:
-            for values, _ in node.edges:
-                named |= values.values
-        todo.extend(child for _, child in node.ways)
-    if not named:
-        return MISSING
-    if space.both(path, space.negate(space.among(variable, named))) is not FALSE:
-        return MISSING
-    possible = [
-        value
-        for value in sorted(named, key=repr)
-        if space.both(path, space.among(variable, [value])) is not FALSE
-    ]
-    if len(possible) > 1:
-        raise _Split(space.among(variable, possible[:1]))
-    plain_types = (str, int, float, bool, type(None))
-    return possible[0] if possible and isinstance(possible[0], plain_types) else MISSING
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Path:
+    """Where `given` and `condition` hold. Their conjunction is rarely made: `given` may be large."""
+
+    space: Space
+    given: Condition
+    condition: Condition
+
+    def may(self, condition: Condition) -> bool:
+        """Whether a condition can hold here."""
+        return self.space.meet(self.given, self.space.both(self.condition, condition))
+
+    def decides(self, condition: Condition) -> bool | None:
+        """Whether a condition holds here; None where both can be."""
+        if not self.may(condition):
+            return False
+        return None if self.may(self.space.negate(condition)) else True
+
+    def value_of(self, variable: Variable) -> Any:
+        """The one value of a fact where this leaves no other; `MISSING` where it does."""
+        values = self.space.values_in(self.given, variable, self.condition)
+        asked = variables_of(self.given) + variables_of(self.condition)
+        if values.others or (variable.domain is not None and variable not in asked):
+            return MISSING
+        possible = sorted(values.values, key=repr)
+        if len(possible) > 1:
+            raise _Split(self.space.among(variable, possible[:1]))
+        plain_types = (str, int, float, bool, type(None))
+        return possible[0] if possible and isinstance(possible[0], plain_types) else MISSING
 
 
-def _known(space: Space, value: Any, path: Condition, depth: int = 0) -> Any:
+def _known(path: _Path, value: Any, depth: int = 0) -> Any:
     """`value` with every choice settled by `path`."""
     if isinstance(value, Choice):
-        for condition, case in value.cases:
-            both = space.both(path, condition)
-            if both is FALSE:
-                continue
-            if both is not path:
-                raise _Split(condition)
-            return _known(space, case, path, depth)
-        raise _Open(Reason("impossible"))
+        there = [(condition, case) for condition, case in value.cases if path.may(condition)]
+        conditions = [condition for condition, _ in there]
+        if not there or path.may(path.space.negate(path.space.any_of(conditions))):
+            raise _Open(Reason("impossible"))
+        if len(there) > 1:
+            raise _Split(*conditions)
+        return _known(path, there[0][1], depth)
     if isinstance(value, Test):
-        both = space.both(path, value.condition)
-        if both is not FALSE and both is not path:
+        verdict = path.decides(value.condition)
+        if verdict is None:
             raise _Split(value.condition)
-        return both is path
+        return verdict
     if isinstance(value, Symbol):
-        found = _by_path(space, value.variable, path)
+        found = path.value_of(value.variable)
         if found is not MISSING:
             return found
     if isinstance(value, Unknown):
@@ -139,21 +158,18 @@ def _known(space: Space, value: Any, path: Condition, depth: int = 0) -> Any:
         for key, item in value.items():
             if item is MISSING:
                 continue
-            known = _known(space, item, path, depth + 1)
+            known = _known(path, item, depth + 1)
             if known is not MISSING:
                 out[key] = known
         return out
     if isinstance(value, list | tuple):
-        return [_known(space, item, path, depth + 1) for item in value]
+        return [_known(path, item, depth + 1) for item in value]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {
-            f.name: _known(space, getattr(value, f.name, None), path, depth + 1)
+            f.name: _known(path, getattr(value, f.name, None), depth + 1)
             for f in dataclasses.fields(value)
         }
     names = getattr(type(value), "__struct_fields__", None)
     if names is not None:
-        return {n: _known(space, getattr(value, n, None), path, depth + 1) for n in names}
+        return {n: _known(path, getattr(value, n, None), depth + 1) for n in names}
     return value
-
-
-_ = TRUE

@@ -365,6 +365,7 @@ class Predictor:
                 if explorer.splits:
                     raise situations.Divided(explorer.splits[0])
                 outdated = world.environ.outdated()
+                explorer.space.start_counting(forget=False)
                 result = report(
                     self, launch, argv, explored, explorer.space, machine, recorder, before
                 )

@@ -199,9 +199,14 @@ class Space:
             node = self._nodes[key] = Condition(variable, made)
         return node
 
-    def start_counting(self) -> None:
-        """Let `MAX_OPERATIONS` count afresh: a part of its own begins."""
+    def start_counting(self, *, forget: bool = True) -> None:
+        """Let `MAX_OPERATIONS` count afresh: a part of its own begins.
+
+        With `forget` what was worked out before is given up, for the sake of memory.
+        """
         self._operations = 0
+        if not forget:
+            return
         self._both.clear()
         self._either.clear()
         self._assumed.clear()
@@ -308,10 +313,41 @@ class Space:
 
     def any_of(self, conditions: Iterable[Condition]) -> Condition:
         """Disjunction of many."""
-        result = FALSE
-        for condition in conditions:
-            result = self.either(result, condition)
-        return result
+        found = list(conditions)
+        while len(found) > 1:
+            # Neighbours first: what is large is met seldom.
+            rest = found[-1:] if len(found) % 2 else []
+            found = [*map(self.either, found[::2], found[1::2]), *rest]
+        return found[0] if found else FALSE
+
+    def values_in(self, of: Condition, variable: Variable, given: Condition = TRUE) -> ValueSet:
+        """The values that a variable can have where two conditions hold."""
+        return variable.values(self._bits_in(of, given, variable, {}))
+
+    def _bits_in(
+        self, left: Condition, right: Condition, variable: Variable, known: dict[_Pair, int]
+    ) -> int:
+        mine, other = left._index, right._index
+        if mine < 0 or (0 <= other < mine):
+            left, right, mine, other = right, left, other, mine
+        if left is FALSE or right is FALSE:
+            return 0
+        if mine < 0 or mine > variable.index:
+            return variable.all if self.meet(left, right) else 0
+        bits = known.get((left, right))
+        if bits is None:
+            bits = 0
+            for way, child in left.ways:
+                for also, beside in right.ways if mine == other else ((-1, right),):
+                    both = way & also
+                    if not both or child is FALSE or beside is FALSE:
+                        continue
+                    if left.variable is variable:
+                        bits |= both if self.meet(child, beside) else 0
+                    else:
+                        bits |= self._bits_in(child, beside, variable, known)
+            known[(left, right)] = bits
+        return bits
 
     def without(self, of: Condition, variable: Variable) -> Condition:
         """`of` with a variable left open (true if it is true for some value)."""
