@@ -8,8 +8,16 @@ sets an attribute by name asks here first.
 from __future__ import annotations
 
 import enum
+import sys
 from collections.abc import Callable, Iterator, MutableMapping
-from types import FunctionType, MappingProxyType, MethodType, MethodWrapperType, ModuleType
+from types import (
+    FrameType,
+    FunctionType,
+    MappingProxyType,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+)
 from types import WrapperDescriptorType as SlotWrapper
 from typing import Any
 
@@ -55,6 +63,17 @@ def is_tree_function(obj: Any) -> bool:
         return False
     space = obj.__globals__.get("__builtins__")
     return isinstance(space, dict) and MARK in space
+
+
+def tree_frame() -> FrameType:
+    """The innermost frame that runs code of the tree."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        space = frame.f_globals.get("__builtins__")
+        if isinstance(space, dict) and MARK in space:
+            return frame
+        frame = frame.f_back
+    raise Refused("no frame of the tree")
 
 
 def is_own(obj: Any, name: str) -> bool:

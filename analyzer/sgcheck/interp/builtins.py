@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import builtins
 import inspect
-import sys
 from collections.abc import Callable
 from functools import partial
-from types import FrameType, FunctionType, MethodType
+from types import FunctionType, MethodType
 from typing import Any
 
 from sgcheck.interp import access, constructors, guards, iterators, natives
-from sgcheck.interp.access import MARK, Namespace
+from sgcheck.interp.access import Namespace, tree_frame
 from sgcheck.interp.runtime import RUNTIME as R
 from sgcheck.resolve.resolution import Reason
 from sgcheck.syntax.names import is_reserved
@@ -19,17 +18,6 @@ from sgcheck.values.signals import Refused
 from sgcheck.values.unknown import ASK, Unknown
 
 _MISSING = object()
-
-
-def tree_frame() -> FrameType:
-    """The innermost frame that runs code of the tree."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        space = frame.f_globals.get("__builtins__")
-        if isinstance(space, dict) and MARK in space:
-            return frame
-        frame = frame.f_back
-    raise Refused("no frame of the tree")
 
 
 def _globals() -> Namespace:

@@ -23,7 +23,7 @@ def _special_type(*args: Any, **kwargs: Any) -> Any:
         args = (*args[:2], {k: v for k, v in args[2].items() if k != "__del__"})
     created = type(*args, **kwargs)
     if "__module__" not in args[2]:
-        from sgcheck.interp.builtins import tree_frame
+        from sgcheck.interp.access import tree_frame
 
         created.__module__ = tree_frame().f_globals.get("__name__", "sglang")
     return created

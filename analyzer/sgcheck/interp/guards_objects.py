@@ -164,7 +164,7 @@ def call(func: Any, /, *args: Any, **kwargs: Any) -> Any:
         if kwargs and R.on_declare is not None:
             function = func if kind is FunctionType else func.__func__
             if function.__class__ is FunctionType and function.__code__.co_flags & _VARKEYWORDS:
-                R.on_declare(func, "", args, (kwargs, sys._getframe(1)))
+                R.on_declare(func, "", args, (kwargs, access.tree_frame()))
         if R.region is not None:
             return explored(func, args, kwargs)
         return func(*args, **kwargs)
@@ -173,7 +173,7 @@ def call(func: Any, /, *args: Any, **kwargs: Any) -> Any:
     )
     if special is not None:
         if kwargs and func is dict and R.on_display is not None:
-            R.on_display(kwargs, sys._getframe(1))
+            R.on_display(kwargs, access.tree_frame())
         if R.region is None:
             return special(*args, **kwargs)
         try:
@@ -321,7 +321,7 @@ def method(obj: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
         if R.steps_left < 0:
             R.tick_slow()
         if kwargs and R.on_declare is not None:
-            R.on_declare(func, "", args, (kwargs, sys._getframe(1)))
+            R.on_declare(func, "", args, (kwargs, access.tree_frame()))
         if R.region is not None:
             return explored(func, args, kwargs)
         return func(*args, **kwargs)

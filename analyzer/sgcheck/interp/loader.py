@@ -13,7 +13,7 @@ from types import CodeType, ModuleType
 from typing import Any, Protocol
 
 from sgcheck.interp import builtins as tree_builtins
-from sgcheck.interp.access import Lazy, real_names
+from sgcheck.interp.access import Lazy, real_names, tree_frame
 from sgcheck.interp.guards import force
 from sgcheck.interp.journal import Journal
 from sgcheck.interp.merge import UnionDict
@@ -105,7 +105,7 @@ class Loader:
         return tuple(self.get(module, name, wanted) for wanted in names)
 
     def _star(self, name: str) -> None:
-        space = tree_builtins.tree_frame().f_globals
+        space = tree_frame().f_globals
         module = self.load(name)
         content = (
             ModuleType.__getattribute__(module, "__dict__")
@@ -120,7 +120,7 @@ class Loader:
                 space[wanted] = self.get(module, name, wanted)
 
     def _lazy(self, module: str, name: str, bound: str) -> Any:
-        space = tree_builtins.tree_frame().f_globals
+        space = tree_frame().f_globals
         present = self.modules.get(module)
         if present is not None and name in vars(present):
             found = ModuleType.__getattribute__(present, "__dict__")[name]

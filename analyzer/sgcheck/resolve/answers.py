@@ -30,7 +30,16 @@ from sgcheck.resolve.resolution import (
 )
 from sgcheck.resolve.run import Failure
 from sgcheck.resolve.trace import Event, Trace
-from sgcheck.values.condition import FALSE, TRUE, Condition, Space, ValueSet, Variable
+from sgcheck.values.condition import (
+    FALSE,
+    MAX_OF_FIELD,
+    TRUE,
+    Condition,
+    Space,
+    ValueSet,
+    Variable,
+)
+from sgcheck.values.signals import LimitReached
 from sgcheck.values.symbols import Choice
 from sgcheck.values.unknown import Unknown
 from sgcheck.world.stdlib.argparse_ import ArgumentParser, ParserLeft, ParserRefused
@@ -89,9 +98,14 @@ def case_table(
     builder = Answers(predictor, space, trace, machine, explored)
     fields = {}
     for name in builder.names():
-        answer = expand(space, builder.value(name), builder.started)
-        cases = tuple((space.both(c, builder.started), value) for c, value in answer.cases)
-        fields[name] = FieldCases(cases, answer.reason)
+        try:
+            with space.at_most(MAX_OF_FIELD):
+                answer = expand(space, builder.value(name), builder.started)
+                cases = tuple((space.both(c, builder.started), value) for c, value in answer.cases)
+        except LimitReached as limit:
+            fields[name] = FieldCases((), limit.reason)
+        else:
+            fields[name] = FieldCases(cases, answer.reason)
     return CaseTable(space, explored.given, builder.started, builder.outcomes(), fields)
 
 
@@ -264,7 +278,22 @@ class Answers:
     # -- fields ------------------------------------------------------------------------
 
     def fields(self) -> dict[str, FieldAnswer]:
-        return {name: self.field(name) for name in self.names()}
+        return {name: self._bounded(name) for name in self.names()}
+
+    def _bounded(self, name: str) -> FieldAnswer:
+        """The answer for a field; one that takes too much is unknown, and no other for its sake."""
+        try:
+            with self.space.at_most(MAX_OF_FIELD):
+                return self.field(name)
+        except LimitReached as limit:
+            default = self.defaults.get(name, _MISSING)
+            return FieldAnswer(
+                name,
+                "unknown",
+                reason=limit.reason,
+                user_set=name in self.user_set,
+                default=None if default is _MISSING else plain(default),
+            )
 
     def names(self) -> list[str]:
         """The fields of the record."""

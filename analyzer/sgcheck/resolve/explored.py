@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from sgcheck.interp.builtins import tree_frame
+from sgcheck.interp.access import tree_frame
 from sgcheck.interp.faults import fault_of
 from sgcheck.interp.paths import Loss
 from sgcheck.resolve.copies import copied

@@ -18,6 +18,7 @@ from msgspec import Struct, field
 from sgcheck.resolve.resolution import JsonValue, OutcomeCase, Reason
 from sgcheck.syntax.comparing import BY_VALUE
 from sgcheck.values.condition import FALSE, TRUE, Condition, Space, Variable
+from sgcheck.values.signals import LimitReached
 from sgcheck.world.unknown_inputs import LEFT_OUT, UNSET
 
 if TYPE_CHECKING:
@@ -49,11 +50,16 @@ class CaseTable(Struct, frozen=True):
 def case_table(predictor: Predictor, launch: Launch) -> CaseTable:
     """The answer to a launch with its conditions. Raises as `Predictor.check` does.
 
+    Where a limit ends everything, the only outcome is unknown for that reason, and no field has cases.
     For a launch whose machine is not modelled, or a tree that cannot be entered: ValueError.
     """
     from sgcheck.resolve import answers
 
-    found = predictor.report(launch, answers.case_table)
+    try:
+        found = predictor.report(launch, answers.case_table)
+    except LimitReached as limit:
+        unknown = OutcomeCase("", "unknown", reason=limit.reason)
+        return CaseTable(Space(), TRUE, FALSE, ((TRUE, unknown),), {})
     if not isinstance(found, CaseTable):
         raise ValueError(f"no cases: {found.outcome.reason}")
     return found

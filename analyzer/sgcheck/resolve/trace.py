@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from sgcheck.interp.builtins import tree_frame
+from sgcheck.interp.access import tree_frame
 from sgcheck.interp.declarations import is_declaration
 from sgcheck.interp.merge import JoinedList, UnionDict
 from sgcheck.interp.runtime import RUNTIME as R

@@ -124,6 +124,8 @@ MAX_OPERATIONS = 400_000
 """Distinct operations on conditions in one exploration; beyond it the rest is unknown(limit)."""
 MAX_SPARE = 30_000
 """Further ones for work whose result is only nicer to read."""
+MAX_OF_FIELD = 100_000
+"""Operations for the answer to one field, of those that all answers have together."""
 MAX_MEETINGS = 4_000_000
 """The same for the cheaper question whether two conditions can hold together."""
 
@@ -159,6 +161,16 @@ class Space:
             self._limit = limit
             self._spare = max(0, self._spare - (self._operations - start))
             self._operations = start
+
+    @contextmanager
+    def at_most(self, operations: int) -> Iterator[None]:
+        """Work that may take so many of the operations that are left; then LimitReached is raised."""
+        limit = self._limit
+        self._limit = min(limit, self._operations + operations)
+        try:
+            yield
+        finally:
+            self._limit = limit
 
     def variable(
         self,
@@ -206,6 +218,9 @@ class Space:
         """
         self._operations = 0
         if not forget:
+            # Asked again where it is needed: what follows must not fail for what was before it.
+            if len(self._meetings) > MAX_MEETINGS // 2:
+                self._meetings.clear()
             return
         self._both.clear()
         self._either.clear()

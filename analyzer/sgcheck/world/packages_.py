@@ -118,7 +118,7 @@ def _defstruct(
     **options: Any,
 ) -> type:
     """`msgspec.defstruct`."""
-    from sgcheck.interp.builtins import tree_frame
+    from sgcheck.interp.access import tree_frame
 
     names = dict(namespace or {})
     annotations = dict(names.get("__annotations__", {}))

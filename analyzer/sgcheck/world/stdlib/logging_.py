@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sgcheck.interp import builtins as tree_builtins
+from sgcheck.interp.access import tree_frame
 from sgcheck.interp.merge import JoinedList
 from sgcheck.interp.runtime import RUNTIME as R
 from sgcheck.values.spoken import spoken
@@ -75,7 +75,7 @@ class Logger:
 
     def _add(self, level: int, message: Any, args: tuple[Any, ...]) -> None:
         if level >= logging.INFO:
-            self.log_.add(level, message, args, tree_builtins.tree_frame())
+            self.log_.add(level, message, args, tree_frame())
 
     def debug(self, msg: Any, *args: Any, **kwargs: Any) -> None:
         self._add(logging.DEBUG, msg, args)
@@ -181,7 +181,7 @@ def build(log: Log) -> dict[str, Facade]:
         names[n] = getattr(root, n)
 
     def warn(message: Any, category: Any = UserWarning, stacklevel: int = 1, **kwargs: Any) -> None:
-        frame: FrameType | None = tree_builtins.tree_frame()
+        frame: FrameType | None = tree_frame()
         for _ in range(stacklevel - 1):
             frame = frame.f_back if frame is not None else None
             while frame is not None and not isinstance(frame.f_globals.get("__builtins__"), dict):
