@@ -230,7 +230,9 @@ def _scripts(fields: Sequence[Field], around: Around, read_script: ScriptReader)
             continue
         if inner is None:
             inner = around_wrapped(around, fields[:i])
-        inside = inner.but(depth=around.depth + 1)
+        # Without words after it, a caller may well add some.
+        args = tuple(fields[i + 1 :]) if shell and i + 1 < len(fields) else None
+        inside = inner.but(depth=around.depth + 1, args=args)
         if shell and any(is_python(f.text) for f in fields[:i]):
             from sgcheck.scan.python_lists import read_code
 

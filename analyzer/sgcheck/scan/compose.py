@@ -6,7 +6,7 @@ files beside it, `entrypoint` and `command` in their string and list forms.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -16,7 +16,8 @@ from sgcheck.scan.command import entrypoint_launch
 from sgcheck.scan.compose_vars import Interpolation
 from sgcheck.scan.context import Around, role_in
 from sgcheck.scan.dotenv import read_assignments
-from sgcheck.scan.model import Beside, Launch, Port, Quantity
+from sgcheck.scan.model import Beside, ConfigFile, Launch, Port, Quantity
+from sgcheck.scan.server_config import embedded_config
 from sgcheck.scan.shell import launches_in_script, script_or_words
 from sgcheck.scan.targets import number
 from sgcheck.scan.text import Hole, Mapped, SourceFile
@@ -72,10 +73,38 @@ def launches(doc: Document, around: Around, beside: Beside) -> list[Launch]:
     interpolate = Interpolation(file, values)
     found: list[Launch] = []
     group = doc.text_at(doc.root, "name") or "compose"
+    configs = _written_configs(doc, interpolate)
     for name, _, node in doc.items(doc.get(doc.root, "services")):
+        mounted = _mounted_configs(doc, node, configs)
         service = _Service(_layers(doc, node, beside, 0))
-        inside = around.but(group=group, name=name, role=role_in(name))
+        inside = around.but(group=group, name=name, role=role_in(name), configs=mounted)
         found += _service(service, inside, interpolate, beside)
+    return found
+
+
+def _written_configs(doc: Document, interpolate: Interpolation) -> dict[str, Mapped]:
+    """The texts of `configs` that the compose file itself holds."""
+    found: dict[str, Mapped] = {}
+    for name, _, node in doc.items(doc.get(doc.root, "configs")):
+        content = doc.get(node, "content")
+        if isinstance(content, ScalarNode):
+            found[name] = interpolate(doc.scalar(content))
+    return found
+
+
+def _mounted_configs(
+    doc: Document, service: Node, written: Mapping[str, Mapped]
+) -> dict[str, ConfigFile]:
+    """SGLang's configurations among the `configs` of a service, by the path at which they are mounted."""
+    found: dict[str, ConfigFile] = {}
+    for item in doc.elements(doc.get(service, "configs")):
+        plain = str(item.value) if isinstance(item, ScalarNode) else None
+        source = plain or doc.text_at(item, "source") or ""
+        target = doc.text_at(item, "target") or f"/{source}"
+        if source in written:
+            config = embedded_config(doc.file, written[source], target)
+            if config is not None:
+                found[target] = config
     return found
 
 

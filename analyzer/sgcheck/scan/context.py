@@ -85,6 +85,8 @@ class Around:
     verified: bool | None = None
     model: Field | None = None
     depth: int = 0
+    args: tuple[Field, ...] | None = None
+    """`$0`, `$1`, … of the script that is read next; None where they are not known."""
 
     def but(self, **changes: object) -> Around:
         """A copy with some facts replaced."""

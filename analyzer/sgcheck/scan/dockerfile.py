@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -15,6 +16,8 @@ from sgcheck.scan.shell import launches_in_script, script_or_words
 from sgcheck.scan.targets import requirement_hint
 from sgcheck.scan.text import Hole, Mapped, SourceFile, join
 from sgcheck.scan.words import Field, hole_text, split_posix
+
+_ESCAPE = re.compile(r"(?:\\u[0-9a-fA-F]{4})+|\\.")
 
 
 @dataclass(slots=True)
@@ -29,7 +32,7 @@ class _Stage:
     version: VersionHint | None = None
     entrypoint: Mapped | None = None
     command: Mapped | None = None
-    scripts: list[Mapped] = field(default_factory=list)
+    scripts: list[tuple[str, Mapped]] = field(default_factory=list)
     name: str = ""
 
 
@@ -40,7 +43,8 @@ def read(file: SourceFile) -> tuple[list[Launch], list[Skipped]]:
     found: list[Launch] = []
     for word, rest, body in _instructions(file):
         if body is not None and stages and word in ("COPY", "ADD"):
-            stages[-1].scripts.append(body)
+            target = rest.text.rpartition(" ")[2].rpartition("/")[2]
+            stages[-1].scripts.append((target, body))
         if word == "FROM":
             stages.append(_from(file, rest, args, stages))
             continue
@@ -168,17 +172,24 @@ def _launches(file: SourceFile, stage: _Stage) -> list[Launch]:
         launch = sagemaker_launch(variables, around)
         return [launch] if launch is not None else []
     around = around.with_env(stage.env, "ENV")
-    written = [each for body in stage.scripts for each in launches_in_script(body, around)]
-    return [*written, *_started(file, stage, around)]
-
-
-def _started(file: SourceFile, stage: _Stage, around: Around) -> list[Launch]:
-    """The launches of what the image runs when it is started."""
+    started: list[Field] = []
     if stage.entrypoint is not None:
-        entry = _exec_form(file, stage.entrypoint)
-        if entry is None:  # the shell form ignores CMD
+        entry = _exec_form(file, stage.entrypoint) or []
+        started = [*entry, *_default_arguments(file, stage.command)] if entry else []
+    written: list[Launch] = []
+    for name, body in stage.scripts:
+        at = next((i for i, f in enumerate(started) if f.text.rpartition("/")[2] == name), None)
+        args = tuple(started[at:]) if at is not None else None
+        written += launches_in_script(body, around.but(args=args))
+    return [*written, *_started(file, stage, started, around)]
+
+
+def _started(file: SourceFile, stage: _Stage, started: list[Field], around: Around) -> list[Launch]:
+    """The launches of what the image runs when it is started; `started` are the words of its entrypoint."""
+    if stage.entrypoint is not None:
+        if not started:  # the shell form ignores CMD
             return launches_in_script(stage.entrypoint, around)
-        return script_or_words([*entry, *_default_arguments(file, stage.command)], around)
+        return script_or_words(started, around)
     if stage.command is None:
         return []
     command = _exec_form(file, stage.command)
@@ -231,6 +242,18 @@ def json_words(file: SourceFile, text: Mapped, values: list[object]) -> list[Fie
         elif raw[at + 1 : stop - 1] == value:
             fields.append(Field(text[at + 1 : stop - 1], *place))
         else:
-            fields.append(Field(Mapped.standing_for(value, *place), *place))
+            fields.append(Field(_unescaped(text[at + 1 : stop - 1]), *place))
         at = stop
     return fields
+
+
+def _unescaped(text: Mapped) -> Mapped:
+    """What stands between the quotes of a JSON string, each escape standing for its character."""
+    pieces: list[Mapped] = []
+    at = 0
+    for found in _ESCAPE.finditer(text.text):
+        pieces.append(text[at : found.start()])
+        start, end = text[found.start() : found.end()].extent() or (0, 0)
+        pieces.append(Mapped.standing_for(json.loads(f'"{found[0]}"'), start, end))
+        at = found.end()
+    return join([*pieces, text[at:]])

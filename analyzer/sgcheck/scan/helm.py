@@ -8,6 +8,7 @@ the file, as long as there are few; other conditions are taken as true.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -271,7 +272,35 @@ def _mask(
         for action in line.actions:
             if action.silent:
                 _follow(blocks, action)
-    return "\n".join(out)
+    return "\n".join(_within_scalars(out))
+
+
+_HEADER = re.compile(r"(?:^|[\s:-])[|>][-+0-9]{0,2}\s*$")
+
+
+def _within_scalars(lines: list[str]) -> list[str]:
+    """The lines, with those that were masked at the beginning of a block scalar not wider than its text.
+
+    YAML takes the indentation of such a text from its widest line, even of blanks alone. What is too much
+    goes to the end of the line before the text, so that all places stay.
+    """
+    out = list(lines)
+    for i, line in enumerate(lines):
+        if _HEADER.search(line) is None:
+            continue
+        stop = next((j for j in range(i + 1, len(lines)) if lines[j].strip()), i)
+        indent = len(lines[stop]) - len(lines[stop].lstrip())
+        for j in range(i + 1, stop):
+            blanks = lines[j].rstrip("\r")
+            if len(blanks) > indent:
+                out[i] = _wider(out[i], len(blanks) - indent)
+                out[j] = lines[j][len(blanks) - indent :]
+    return out
+
+
+def _wider(line: str, count: int) -> str:
+    end = "\r" if line.endswith("\r") else ""
+    return line.removesuffix("\r") + " " * count + end
 
 
 def _is_word(bare: str) -> bool:

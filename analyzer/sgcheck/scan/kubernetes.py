@@ -24,9 +24,10 @@ from sgcheck.scan.kube_facts import (
 )
 from sgcheck.scan.kube_vars import expand_variables
 from sgcheck.scan.model import ConfigFile, Launch, Port
+from sgcheck.scan.sagemaker import is_sagemaker, sagemaker_launch
 from sgcheck.scan.server_config import embedded_config
 from sgcheck.scan.shell import launches_in_script, script_or_words
-from sgcheck.scan.text import Hole
+from sgcheck.scan.text import Hole, Mapped
 from sgcheck.scan.words import Field, hole_text
 from sgcheck.scan.yaml_nodes import Document
 
@@ -132,7 +133,11 @@ def launches(doc: Document, around: Around, shared: Manifests) -> list[Launch]:
 
 def _may_launch(doc: Document, node: Node, shared: Manifests) -> bool:
     """Whether the words of a container can start SGLang at all: spares reading all around it."""
-    for key in ("entrypoint", "command", "args"):
+    if any(
+        is_sagemaker([doc.text_at(e, "name") or ""]) for e in doc.elements(doc.get(node, "env"))
+    ):
+        return True
+    for key in ("entrypoint", "command", "args", "source"):
         value = doc.get(node, key)
         items = [value] if isinstance(value, ScalarNode) else doc.elements(value)
         for item in items:
@@ -158,7 +163,8 @@ def _containers(
         if isinstance(node, MappingNode):
             items = list(doc.items(node))
             keys = {k for k, _, _ in items}
-            if keys & {"command", "args"} and path[-1:] not in (("lifecycle",), ("exec",)):
+            starts = keys & {"command", "args"} or _has_sagemaker(doc, node, keys)
+            if starts and path[-1:] not in (("lifecycle",), ("exec",)):
                 yield path, parents, node
             inside = (*parents, node)
             below = [
@@ -174,6 +180,13 @@ def _containers(
                 if not isinstance(v, ScalarNode)
             ]
         stack.extend(reversed(below))
+
+
+def _has_sagemaker(doc: Document, node: Node, keys: set[str]) -> bool:
+    """Whether a container without a command has the variables that SageMaker's image reads."""
+    if "image" not in keys:
+        return False
+    return is_sagemaker(doc.text_at(e, "name") or "" for e in doc.elements(doc.get(node, "env")))
 
 
 def _container(
@@ -246,20 +259,43 @@ def _command(
     if isinstance(command, ScalarNode) and args is None:
         return launches_in_script(doc.scalar(command), around)
     fields = [*_words(doc, command, around), *_words(doc, args, around)]
+    source = doc.get(overlay, "source")
+    if fields and isinstance(
+        source, ScalarNode
+    ):  # Argo's scripts: the text that the command is given
+        place = doc.place(source)
+        fields += [
+            Field(Mapped.standing_for("-c", *place), *place),
+            Field(doc.scalar(source), *place),
+        ]
     if not fields:
-        return []
+        return _sagemaker(doc, base, around)
     alone = entrypoint_launch(fields, around) if command is None else []
     return alone or script_or_words(fields, around) or _mounted(fields, around, shared)
 
 
+def _sagemaker(doc: Document, node: Node, around: Around) -> list[Launch]:
+    """The launch of a container that SageMaker's variables configure."""
+    variables: list[tuple[Field, Field]] = []
+    for item in doc.elements(doc.get(node, "env")):
+        name = doc.get(item, "name")
+        if isinstance(name, ScalarNode) and (value := around.values.get(name.value)) is not None:
+            variables.append((Field(doc.scalar(name), *doc.place(name)), value))
+    if not is_sagemaker(name.text for name, _ in variables):
+        return []
+    launch = sagemaker_launch(variables, around.but(env={}))
+    return [launch] if launch is not None else []
+
+
 def _mounted(fields: Sequence[Field], around: Around, shared: Manifests) -> list[Launch]:
     """The launches of a ConfigMap's script that the container's words name (`bash /scripts/run.sh`)."""
-    for each in fields:
+    for i, each in enumerate(fields):
         for word in each.text.split():
             script = shared.script(word)
             if script is not None:
                 shared.run.add((script.start, script.end))
-                return launches_in_script(script.value, around)
+                args = tuple(fields[i:]) if word == each.text else None
+                return launches_in_script(script.value, around.but(args=args))
     return []
 
 

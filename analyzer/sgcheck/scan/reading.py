@@ -16,7 +16,7 @@ from sgcheck.scan.text import Hole, Mapped, SourceFile
 from sgcheck.scan.words import Field
 
 MAX_BYTES = 4_000_000
-_MAX_LINE = 200_000
+_MAX_MISSED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +77,8 @@ def read_launches(
         file.text = mask_actions(file)
     try:
         launches, skipped = _read(kind, file, beside)
-        if not launches and not skipped:
-            skipped = _unheard(kind, file)
+        if kind == "yaml":
+            skipped = [*skipped, *_unheard(file, launches)]
         launches = _with_comments(file, launches)
         ignored = suppressions(file)
     except (RecursionError, MemoryError):
@@ -168,17 +168,21 @@ _LISTED = re.compile(
 )
 
 
-def _unheard(kind: Kind, file: SourceFile) -> list[Skipped]:
-    """That a deployment file has SGLang's command as a list in a place where none is looked for."""
-    found = _LISTED.search(file.original) if kind == "yaml" else None
-    while found is not None:
-        line = file.line_of(found.end())
+def _unheard(file: SourceFile, launches: list[Launch]) -> list[Skipped]:
+    """Where a deployment file has SGLang's command as a list in a place where none is looked for."""
+    missed: list[Skipped] = []
+    for found in _LISTED.finditer(file.original):
+        at = found.end()
+        if any(each.span.start <= at <= each.span.end for each in launches):
+            continue
+        line = file.line_of(at)
         text = file.line_text(line)
         if "#" not in text and not any(word in text for word in ("pkill", "pgrep", "grep")):
             reason = "SGLang's command stands in a place that is not known to start anything"
-            return [Skipped(file.path, reason, line)]
-        found = _LISTED.search(file.original, found.end())
-    return []
+            missed.append(Skipped(file.path, reason, line))
+        if len(missed) == _MAX_MISSED:
+            break
+    return missed
 
 
 def _dotenv(file: SourceFile) -> tuple[list[Launch], list[Skipped]]:

@@ -23,6 +23,7 @@ from sgcheck.scan.yaml_nodes import Document, is_null
 
 _SCRIPT_KEYS = frozenset(
     [
+        "argv",
         "run",
         "script",
         "commands",
@@ -47,7 +48,7 @@ _SCRIPT_KEYS = frozenset(
 )
 # Keys under which each item of a list is a script; under the others a list is one command's words.
 _LIST_KEYS = frozenset(["run", "script", "before_script", "after_script", "setup", "commands"])
-_MODEL_KEYS = ("huggingface_repo_id", "model_scope_model_id", "local_path", "model_path")
+_MODEL_KEYS = ("huggingface_repo_id", "model_scope_model_id", "local_path", "model_path", "url")
 
 
 def launches(doc: Document, around: Around) -> list[Launch]:
@@ -59,7 +60,9 @@ def launches(doc: Document, around: Around) -> list[Launch]:
         for key, _, value in doc.items(node):
             if key == "sglang_config" and isinstance(value, MappingNode):
                 found += _roles(doc, node, value, parents, around)
-            elif key == "backend_parameters":
+            elif key == "backend_parameters" or (
+                key == "args" and doc.get(node, "engine") is not None
+            ):
                 found += _catalogue(doc, node, value, parents, around)
             elif key in ("run_command", "default_run_command") and isinstance(value, ScalarNode):
                 found += _run_command(doc, path, (*parents, node), value, around)
@@ -282,7 +285,7 @@ def _catalogue(
     doc: Document, node: Node, parameters: Node, parents: tuple[Node, ...], around: Around
 ) -> list[Launch]:
     chain = [node, *reversed(parents)]
-    backend = _first(doc, chain, "backend")
+    backend = _first(doc, chain, "backend") or _first(doc, chain, "engine")
     if backend is None or "sglang" not in str(backend.value).lower():
         return []
     fields: list[Field] = []
@@ -396,6 +399,11 @@ def scripts(doc: Document, around: Around) -> list[Launch]:
             # Ansible's modules have their collection before their name: `ansible.builtin.shell`.
             low = key.lower() if key.endswith((".sh", ".bash")) else key.lower().rpartition(".")[2]
             if low not in _SCRIPT_KEYS and not low.endswith((".sh", ".bash")):
+                continue
+            if low == "argv":
+                words = [n for n in doc.elements(value) if isinstance(n, ScalarNode)]
+                fields = [Field(doc.scalar(n), *doc.place(n)) for n in words]
+                found += script_or_words(fields, around)
                 continue
             texts: list[Node] = [value] if isinstance(value, ScalarNode) else []
             if low in _LIST_KEYS:

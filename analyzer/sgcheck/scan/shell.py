@@ -61,6 +61,8 @@ def read_script(text: Mapped, around: Around) -> tuple[list[Launch], list[Skippe
         skipped.append(Skipped(file.path, "the shell script is nested too deeply"))
     skipped += runner.skipped
     launches = [*runner.launches, *_unused_trainer_arrays(runner, around)]
+    if not launches and not skipped:
+        skipped += _unheard(script, file)
     if script.root.has_error and not launches and "sglang" in text.text and not around.depth:
         line = _error_line(script, file)
         skipped.append(Skipped(file.path, f"shell syntax not understood at line {line}", line))
@@ -101,6 +103,24 @@ def only_mentioned(text: str) -> bool:
                 return False
             at = text.find(mark, at + 1)
     return True
+
+
+_UNHEARD = re.compile(r"\s-[a-z]*m\s+sglang\.launch_server\b|\bsglang\s+serve\s+-")
+
+
+def _unheard(script: Script, file: SourceFile) -> list[Skipped]:
+    """Where a script without a launch has SGLang's command in a list: how it is started was not followed."""
+    if not _UNHEARD.search(script.raw):
+        return []
+    stack = [script.root]
+    while stack:
+        node = stack.pop()
+        stack += reversed(node.children)
+        if node.type == "array" and _UNHEARD.search(f" {script.source(node)}"):
+            line = file.line_of(script.place(node)[0])
+            reason = "SGLang's command is in a list here, and how it is started is not understood"
+            return [Skipped(file.path, reason, line)]
+    return []
 
 
 def _error_line(script: Script, file: SourceFile) -> int:

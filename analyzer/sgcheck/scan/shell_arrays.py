@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import re
+
 from sgcheck.scan.shell_substrings import bounds
 from sgcheck.scan.text import Mapped, join
 from sgcheck.scan.words import Field
 
 _QUOTES = "\"'"
+_ALL = re.compile(r"""\$\{(\w+)\[@\](?::?\+"?\$\{\1\[@\]\}"?)?\}""")
+
+
+def array_name(source: str) -> str | None:
+    """The array that `${NAME[@]}` or `${NAME[@]+"${NAME[@]}"}` (empty where it has no words) stands for."""
+    found = _ALL.fullmatch(source)
+    return found[1] if found is not None else None
 
 
 def is_map(value: tuple[Field, ...]) -> bool:
@@ -35,6 +44,16 @@ def with_key(old: tuple[Field, ...], index: str, item: Field) -> tuple[Field, ..
     marked = Mapped.standing_for(key, item.start, item.start)
     new = Field(join((marked, item.value)), item.start, item.end)
     return (*(f for f in old if not f.text.startswith(key)), new)
+
+
+def with_index(old: tuple[Field, ...], index: str, item: Field) -> tuple[Field, ...] | None:
+    """A list after `NAME[index]=item`; None where the place is not known or would leave a gap."""
+    if is_map(old) or not index.isascii() or not index.isdigit() or len(index) > 6:
+        return None
+    at = int(index)
+    if at > len(old) or any(f.many != "one" for f in old[:at]):
+        return None
+    return (*old[:at], item, *old[at + 1 :])
 
 
 def sliced(fields: tuple[Field, ...], source: str) -> tuple[Field, ...] | None:

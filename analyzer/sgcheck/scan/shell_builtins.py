@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tree_sitter import Node
 
 from sgcheck.scan.model import Choice, VersionHint
@@ -14,6 +16,7 @@ from sgcheck.scan.text import Hole, Mapped, join
 from sgcheck.scan.words import Field, joined
 
 _MAX_OUTPUTS = 8
+_NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 class Builtins:
@@ -41,6 +44,13 @@ class Builtins:
             names = [f.text for f in fields[1:] if f.text.isidentifier()]
             self.forget(names, state, node, spliced=name in ("mapfile", "readarray"))
             return [state]
+        if name == "let":
+            names = [t for f in fields[1:] for t in _NAME.findall(f.text)]
+            self.forget(names, state, node, reason="computed by let")
+            return [state]
+        if name == "printf" and len(fields) > 2 and fields[1].text == "-v":
+            self._printf(fields[2].text, fields[3:], node, state)
+            return [state]
         if name == "export":  # `export` with words that the grammar did not take for names
             return [state]
         if name in ("pip", "pip3", "uv", "conda") or name.startswith("python"):
@@ -57,12 +67,22 @@ class Builtins:
                 self.version = hint
         return [state]
 
-    @staticmethod
-    def _shift(fields: list[Field], state: State) -> None:
+    def _printf(self, name: str, words: list[Field], node: Node, state: State) -> None:
+        """`printf -v NAME FORMAT …`: known for a format that is one plain `%s` or `%d`."""
+        if len(words) == 2 and words[0].text in ("%s", "%d"):
+            state.assign(name, words[1])
+        else:
+            self.forget([name], state, node, reason="put together by printf")
+
+    def _shift(self, fields: list[Field], state: State) -> None:
         if state.args is None:
             return
-        count = fields[1].text if len(fields) > 1 else "1"
-        state.args = state.args[int(count) :] if count.isdigit() and len(count) < 6 else None
+        text = fields[1].text if len(fields) > 1 else "1"
+        count = int(text) if text.isdigit() and len(text) < 6 else None
+        if count is None or self.expander.is_open(state.args[:count]):
+            state.args = None
+        else:
+            state.args = state.args[count:]
 
     @staticmethod
     def _set(fields: list[Field], state: State) -> None:

@@ -7,13 +7,16 @@ hole with its source text; nothing is executed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 from tree_sitter import Node
 
 from sgcheck.scan.shell_arith import arithmetic
-from sgcheck.scan.shell_arrays import element, is_map, sliced, spaced
+from sgcheck.scan.shell_arrays import array_name, element, is_map, sliced, spaced
+from sgcheck.scan.shell_braces import Made, Piece, Plain, brace_words
+from sgcheck.scan.shell_building import Building
 from sgcheck.scan.shell_nodes import flag_variables
+from sgcheck.scan.shell_quotes import IN_QUOTES, ansi, unescape
 from sgcheck.scan.shell_state import State
 from sgcheck.scan.shell_substrings import bounds, trim, without_tabs
 from sgcheck.scan.shell_tree import Script
@@ -31,33 +34,7 @@ _EXPANSIONS = frozenset(
 )
 _DEFAULTS = frozenset({":-", "-", ":=", "="})
 _ALTERNATIVES = frozenset({":+", "+"})
-_IN_QUOTES = '"\\$`'  # what a backslash escapes inside double quotes
 _MAX_TEXT = 100_000
-_ANSI = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "a": "\a", "b": "\b"}
-
-
-@dataclass(slots=True)
-class _Building:
-    """Fields under construction for one word of the script."""
-
-    done: list[Field] = field(default_factory=list)
-    pieces: list[Mapped] = field(default_factory=list)
-    open: bool = False
-    unquoted: bool = False
-
-    def add(self, text: Mapped) -> None:
-        self.pieces.append(text)
-        self.open = True
-
-    def close(self, assumed: tuple[str, ...]) -> None:
-        if self.open:
-            value = join(self.pieces)
-            start, end = value.extent() or (-1, -1)
-            many = "maybe" if self.unquoted and len(value) == 1 else "one"
-            self.done.append(Field(value, start, end, many, assumed))  # type: ignore[arg-type]
-        self.pieces = []
-        self.open = False
-        self.unquoted = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +64,13 @@ class Expander:
         whole = self._whole_array(node, state)
         if whole is not None:
             return list(whole)
+        words = brace_words(self.script, node)
+        if words is not None:
+            place = self.script.place(node)
+            made = [f for word in words for f in self._of_pieces(word, state)]
+            return [f if f.start >= 0 else replace(f, start=place[0], end=place[1]) for f in made]
         self._assumed = []
-        building = _Building()
+        building = Building()
         self._word(node, state, building)
         assumed = tuple(dict.fromkeys(self._assumed))
         building.close(assumed)
@@ -99,6 +81,21 @@ class Expander:
         return [
             f if f.start >= 0 else Field(f.value, *place, f.many, f.assumed) for f in building.done
         ]
+
+    def _of_pieces(self, pieces: list[Piece], state: State) -> list[Field]:
+        """The words that one alternative of a word with braces becomes."""
+        self._assumed = []
+        building = Building()
+        for piece in pieces:
+            if isinstance(piece, Made):
+                place = self.script.between(piece.start, piece.end).extent() or (0, 0)
+                building.add(Mapped.standing_for(piece.text, *place))
+            elif isinstance(piece, Plain):
+                building.add(unescape(self.script.between(piece.start, piece.end), ""))
+            else:
+                self._word(piece, state, building)
+        building.close(tuple(dict.fromkeys(self._assumed)))
+        return building.done
 
     def _whole_array(self, node: Node, state: State) -> tuple[Field, ...] | None:
         """The elements of an array or of the arguments, when the word is just them."""
@@ -113,9 +110,9 @@ class Expander:
         source = self.script.source(inner)
         if source in ("$@", "${@}"):
             return state.args
-        if inner.type != "expansion" or not source.endswith("[@]}"):
+        if inner.type != "expansion" or not source.endswith(("[@]}", '[@]}"}')):
             return None
-        value = state.values.get(source[2:-4])
+        value = state.values.get(array_name(source) or "")
         if not isinstance(value, tuple) or is_map(value):
             return None
         if node.type != "string" and any(b in f.text for f in value for b in BLANKS):
@@ -126,7 +123,7 @@ class Expander:
         """A word's value without splitting, as in an assignment."""
         if node is None:
             return EMPTY
-        building = _Building()
+        building = Building()
         self._word(node, state, building, split=False)
         if not building.done:
             return join(building.pieces)
@@ -143,14 +140,14 @@ class Expander:
     def _here_text(self, body: Node, start: Node, state: State) -> Mapped:
         if self.script.source(start)[:1] in "'\"\\":
             return self.script.mapped(body)
-        building = _Building()
+        building = Building()
         at = body.start_byte
         for child in body.children:
             if child.type in _EXPANSIONS:
-                building.add(self._unescape(self.script.between(at, child.start_byte), "\\$`"))
+                building.add(unescape(self.script.between(at, child.start_byte), "\\$`"))
                 self._expansion(child, state, building, True)
                 at = child.end_byte
-        building.add(self._unescape(self.script.between(at, body.end_byte), "\\$`"))
+        building.add(unescape(self.script.between(at, body.end_byte), "\\$`"))
         self.take_assumed()
         return join(building.pieces)
 
@@ -161,20 +158,20 @@ class Expander:
         return found
 
     def _word(
-        self, node: Node, state: State, out: _Building, *, quoted: bool = False, split: bool = True
+        self, node: Node, state: State, out: Building, *, quoted: bool = False, split: bool = True
     ) -> None:
         kind = node.type
         if kind in ("word", "extglob_pattern", "regex", "variable_name", "number") and not (
             node.child_count
         ):
-            out.add(self._unescape(self.script.mapped(node), _IN_QUOTES if quoted else ""))
+            out.add(unescape(self.script.mapped(node), IN_QUOTES if quoted else ""))
         elif kind == "string":
             self._string(node, state, out)
         elif kind == "raw_string":
             inner = self.script.mapped(node)
             out.add(inner[1 : len(inner) - 1])
         elif kind == "ansi_c_string":
-            out.add(self._ansi(self.script.mapped(node)))
+            out.add(ansi(self.script.mapped(node)))
         elif kind in ("concatenation", "command_name", "translated_string"):
             for child in node.children:
                 if child.type != "$":
@@ -182,65 +179,27 @@ class Expander:
         elif kind in _EXPANSIONS:
             self._expansion(node, state, out, quoted or not split)
         else:
-            out.add(self._unescape(self.script.mapped(node), _IN_QUOTES if quoted else ""))
+            out.add(unescape(self.script.mapped(node), IN_QUOTES if quoted else ""))
 
-    def _string(self, node: Node, state: State, out: _Building) -> None:
+    def _string(self, node: Node, state: State, out: Building) -> None:
         # Blanks at the edges of a string belong to no child, so gaps between expansions are the text.
         out.open = True
         at = node.start_byte + 1
         for child in node.children:
             if child.type in _EXPANSIONS:
                 if child.start_byte > at:
-                    out.add(self._unescape(self.script.between(at, child.start_byte), _IN_QUOTES))
+                    out.add(unescape(self.script.between(at, child.start_byte), IN_QUOTES))
                 self._expansion(child, state, out, True)
                 at = child.end_byte
         end = node.end_byte - 1
         if end > at:
-            out.add(self._unescape(self.script.between(at, end), _IN_QUOTES))
-
-    def _unescape(self, text: Mapped, escaped: str) -> Mapped:
-        """`text` without the backslashes before `escaped` characters (all, if it is empty) and lines' ends."""
-        raw = text.text
-        if "\\" not in raw:
-            return text
-        pieces: list[Mapped] = []
-        i = begin = 0
-        while i < len(raw) - 1:
-            if raw[i] != "\\":
-                i += 1
-                continue
-            following = raw[i + 1]
-            if following in "\n\r" or not escaped or following in escaped:
-                pieces.append(text[begin:i])
-                i += 2
-                begin = i if following in "\n\r" else i - 1
-                if following == "\r" and raw[i : i + 1] == "\n":
-                    i += 1
-                    begin = i
-            else:
-                i += 2
-        pieces.append(text[begin:])
-        return join(pieces)
-
-    def _ansi(self, text: Mapped) -> Mapped:
-        raw = text.text
-        pieces: list[Mapped] = []
-        i = 2
-        while i < len(raw) - 1:
-            if raw[i] == "\\" and raw[i + 1] in _ANSI:
-                start, end = text.place(i)[0], text.place(i + 1)[1]
-                pieces.append(Mapped.standing_for(_ANSI[raw[i + 1]], start, end))
-                i += 2
-            else:
-                pieces.append(text[i : i + 1])
-                i += 1
-        return join(pieces)
+            out.add(unescape(self.script.between(at, end), IN_QUOTES))
 
     def hole(self, node: Node, reason: str, *, spliced: bool = False) -> Mapped:
         """An unknown that stands for a node."""
         return self.script.hole(node, reason, spliced=spliced)
 
-    def _put(self, text: Mapped, out: _Building, quoted: bool) -> None:
+    def _put(self, text: Mapped, out: Building, quoted: bool) -> None:
         """Add an expansion's value, split at blanks when it is not quoted."""
         if quoted:
             out.add(text)
@@ -261,7 +220,7 @@ class Expander:
         if raw[-1] in BLANKS:
             out.close(tuple(self._assumed))
 
-    def _put_array(self, fields: tuple[Field, ...], out: _Building, quoted: bool) -> None:
+    def _put_array(self, fields: tuple[Field, ...], out: Building, quoted: bool) -> None:
         for i, each in enumerate(fields):
             if i:
                 out.close(())
@@ -272,7 +231,7 @@ class Expander:
             else:
                 out.add(each.value)
 
-    def _expansion(self, node: Node, state: State, out: _Building, quoted: bool) -> None:
+    def _expansion(self, node: Node, state: State, out: Building, quoted: bool) -> None:
         kind = node.type
         if kind == "simple_expansion":
             name = self.script.source(node)[1:]
@@ -296,7 +255,7 @@ class Expander:
         else:
             out.add(self.hole(node, "process substitution"))
 
-    def _variable(self, node: Node, name: str, state: State, out: _Building, quoted: bool) -> None:
+    def _variable(self, node: Node, name: str, state: State, out: Building, quoted: bool) -> None:
         if name in ("@", "*"):
             self._all_args(node, name, state, out, quoted)
             return
@@ -315,7 +274,7 @@ class Expander:
             self._assumed += value.assumed
             self._put(value.value, out, quoted or self.script.is_zsh)
 
-    def _all_args(self, node: Node, name: str, state: State, out: _Building, quoted: bool) -> None:
+    def _all_args(self, node: Node, name: str, state: State, out: Building, quoted: bool) -> None:
         if state.args is None:
             out.add(self.hole(node, "arguments of the script", spliced=True))
         elif name == "@" or not quoted:
@@ -329,17 +288,25 @@ class Expander:
             if state.args is None:
                 return None
             index = int(name) - 1
-            if index < len(state.args):
-                return state.args[index]
-            return Field(EMPTY, 0, 0)
+            if self.is_open(state.args[: index + 1]):
+                return None
+            return state.args[index] if index < len(state.args) else Field(EMPTY, 0, 0)
         return state.values.get(name)
 
-    def _braces(self, node: Node, state: State, out: _Building, quoted: bool) -> None:
+    def is_open(self, fields: tuple[Field, ...]) -> bool:
+        """Whether it is not known how many words these are."""
+        return any(
+            f.many != "one" or any(h.spliced for h in self.file.holes_in(f.text)) for f in fields
+        )
+
+    def _braces(self, node: Node, state: State, out: Building, quoted: bool) -> None:
         children = [c for c in node.children if c.type not in ("${", "}")]
         if not children:
             out.add(self.hole(node, "expansion not understood"))
             return
         first = children[0]
+        if first.type == "!" and self._indirect(children, state, out, quoted):
+            return
         if first.type in ("#", "!"):
             out.add(self._length(node, children, state) or self.hole(node, "indirect expansion"))
             return
@@ -348,8 +315,11 @@ class Expander:
             self._all_args(node, name, state, out, quoted)
             return
         value = state.args if name in ("@", "*") else self.lookup(name, state)
+        if name in ("@", "*") and value is None and children[1].type == ":":
+            out.add(self.hole(node, "arguments of the script", spliced=True))
+            return
         if children[1:] and children[1].type == ":" and isinstance(value, tuple):
-            part = sliced(value, self.script.source(node))
+            part = None if self.is_open(value) else sliced(value, self.script.source(node))
             if part is None:
                 out.add(self.hole(node, "a part of a list", spliced=True))
             elif quoted and (name == "*" or index == "*"):
@@ -360,7 +330,7 @@ class Expander:
         if isinstance(value, tuple) and index is None and len(children) == 1:
             value = value[0] if value else Field(EMPTY, 0, 0)
         if isinstance(value, tuple) and index not in (None, "@", "*"):
-            value = element(value, self._index(first, str(index), state))
+            value = element(value, self.index(first, str(index), state))
         elif isinstance(value, tuple) and is_map(value):
             out.add(self.hole(node, "an associative array", spliced=True))
             return
@@ -382,10 +352,20 @@ class Expander:
         name, _, index = source.partition("[")
         return name, index.rstrip("]")
 
-    def _index(self, first: Node, source: str, state: State) -> str:
+    def index(self, first: Node, source: str, state: State) -> str:
         """The text of a subscript's index."""
         node = first.child_by_field_name("index")
         return self.text(node, state).text if node is not None and "$" in source else source
+
+    def _indirect(self, children: list[Node], state: State, out: Building, quoted: bool) -> bool:
+        """Put the value of `${!NAME}`; whether it is known."""
+        if len(children) != 2 or children[1].type != "variable_name":
+            return False
+        named = self.lookup(self.script.source(children[1]), state)
+        value = self.lookup(named.text, state) if isinstance(named, Field) else None
+        if isinstance(value, Field):
+            self._put(value.value, out, quoted)
+        return isinstance(value, Field)
 
     def _length(self, node: Node, children: list[Node], state: State) -> Mapped | None:
         if children[0].type != "#" or len(children) < 2:
@@ -409,7 +389,7 @@ class Expander:
         node: Node,
         name: str,
         value: Field | tuple[Field, ...] | None,
-        out: _Building,
+        out: Building,
         quoted: bool,
     ) -> None:
         if value is None:
@@ -422,7 +402,7 @@ class Expander:
             self._assumed += value.assumed
             self._put(value.value, out, quoted)
 
-    def _operate(self, parameter: _Parameter, state: State, out: _Building, quoted: bool) -> None:
+    def _operate(self, parameter: _Parameter, state: State, out: Building, quoted: bool) -> None:
         node, name = parameter.node, parameter.name
         value, children = parameter.value, parameter.children
         operator = children[1].type
@@ -439,7 +419,9 @@ class Expander:
             self._rest(rest, state, out, quoted)
             if operator.endswith("="):
                 text = join([self.text(r, state) for r in rest])
-                state.assign(name, Field(text, *(text.extent() or self.script.place(node))))
+                place = text.extent() or self.script.place(node)
+                assumed = (f"{name} is unset",) if value is None else ()
+                state.assign(name, Field(text, *place, assumed=assumed))
         elif operator in _ALTERNATIVES:
             if isinstance(value, Field) and is_set and self.file.holes_in(value.text):
                 out.add(self.hole(node, f"depends on ${name}", spliced=not quoted))
@@ -461,7 +443,7 @@ class Expander:
             unknown = self.hole(node, f"depends on ${name}", spliced=spliced)
             self._put(unknown, out, quoted)
 
-    def _rest(self, rest: list[Node], state: State, out: _Building, quoted: bool) -> None:
+    def _rest(self, rest: list[Node], state: State, out: Building, quoted: bool) -> None:
         if len(rest) == 1 and rest[0].type in ("word", "concatenation") and not quoted:
             self._put(self.text(rest[0], state), out, quoted)
             return

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tree_sitter import Node
 
 from sgcheck.scan.command import is_python
@@ -32,6 +34,13 @@ def _case_parts(script: Script, item: Node) -> tuple[list[str], list[Node]]:
         if child.is_named:
             patterns.append(script.source(child).strip(_QUOTES))
     return patterns, []
+
+
+def variable_of(script: Script, word: Node) -> str | None:
+    """The variable that a word is and nothing else (`$X`, `"${X}"`, `${X:-d}`), or None."""
+    source = script.source(word).strip('"')
+    found = re.fullmatch(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)(?::?[-=][^{}$`]*)?\})", source)
+    return None if found is None else found[1] or found[2]
 
 
 def flag_variables(script: Script) -> frozenset[str]:

@@ -11,13 +11,18 @@ from collections.abc import Callable, Sequence
 
 from tree_sitter import Node
 
-from sgcheck.scan.command import is_python, launches_of
+from sgcheck.scan.command import launches_of
 from sgcheck.scan.context import Around
 from sgcheck.scan.model import Launch, Skipped
-from sgcheck.scan.shell_arrays import with_key
+from sgcheck.scan.shell_arrays import with_index, with_key
 from sgcheck.scan.shell_builtins import Builtins
 from sgcheck.scan.shell_expand import Expander
-from sgcheck.scan.shell_nodes import case_items, given_to_python, only_prints, written_config
+from sgcheck.scan.shell_here import read_document, read_string
+from sgcheck.scan.shell_nodes import (
+    case_items,
+    only_prints,
+    variable_of,
+)
 from sgcheck.scan.shell_state import State, Value, join_branches, limit_paths
 from sgcheck.scan.shell_tests import Conditions
 from sgcheck.scan.shell_tree import Script
@@ -41,7 +46,8 @@ class Runner:
     def __init__(self, script: Script, around: Around, read_embedded: EmbeddedReader) -> None:
         self.script = script
         self.file = script.file
-        self.around = around
+        self.around = around.but(args=None)
+        self._args = around.args
         self.read_embedded = read_embedded
         self.expander = Expander(script, self._capture)
         self.conditions = Conditions(script, self.expander)
@@ -57,6 +63,8 @@ class Runner:
     def run_script(self) -> None:
         """Follow the whole script, then the functions that it never calls."""
         start = State(values=dict(self.around.values))
+        if self._args:
+            start.values["0"], start.args = self._args[0], self._args[1:]
         self._declare(self.script.root)
         ends = self.statements(self.script.root.children, [start])
         last = ends[0] if ends else start
@@ -149,6 +157,7 @@ class Runner:
 
     def _assign(self, node: Node, state: State) -> str:
         """Carry out one assignment; gives the variable's name."""
+        self.expander.take_assumed()
         target = node.children[0]
         append = len(node.children) > 1 and node.children[1].type == "+="
         value_node = node.child_by_field_name("value")
@@ -158,7 +167,9 @@ class Runner:
             known = state.values.get(name, ())
             if value_node is not None and isinstance(known, tuple):
                 item = Field(self.expander.text(value_node, state), *self.script.place(value_node))
-                entries = with_key(known, source[len(name) + 1 : -1], item)
+                index = source[len(name) + 1 : -1]
+                at = self.expander.index(target, index, state)
+                entries = with_index(known, at, item) or with_key(known, index, item)
                 if entries is not None:
                     state.assign(name, entries)
                     return name
@@ -234,7 +245,7 @@ class Runner:
                 if isinstance(value, Field):
                     prefix[name] = value
             elif child.type == "herestring_redirect":
-                self._here_string(child, fields, state)
+                read_string(self, child, fields, state)
             elif child.type not in ("file_redirect", "comment"):
                 fields += self.expander.fields(child, state)
         if not fields:
@@ -261,10 +272,10 @@ class Runner:
         return [state]
 
     def _launch(self, fields: list[Field], prefix: dict[str, Field], state: State) -> None:
-        around = self._around(state).with_env(prefix, "command")
+        around = self.around_on(state).with_env(prefix, "command")
         self.launches += launches_of(fields, around, self.read_embedded)
 
-    def _around(self, state: State) -> Around:
+    def around_on(self, state: State) -> Around:
         """What a command of the script starts with on a path."""
         exported = {
             n: v for n in sorted(state.exported) if isinstance(v := state.values.get(n), Field)
@@ -296,47 +307,8 @@ class Runner:
             if child.type not in ("file_redirect", "heredoc_redirect", "herestring_redirect"):
                 states = self.statement(child, states) if child.is_named else states
         if heredoc is not None and not only_prints(self.script, node, heredoc):
-            self._heredoc(node, heredoc, state)
+            read_document(self, node, heredoc, state)
         return states
-
-    def _heredoc(self, statement: Node, node: Node, state: State) -> None:
-        body = next((c for c in node.children if c.type == "heredoc_body"), None)
-        # `cat <<EOF | bash` and `cmd <<EOF && next` hang the rest of the line on the redirect.
-        for child in node.children:
-            if child.is_named and child.type in ("pipeline", "command", "list"):
-                self.statement(child, [state])
-        if body is None:
-            return
-        text = self.expander.here_document(body, state)
-        config = written_config(self.script, statement, node, text)
-        if config is not None:
-            self.around = self.around.but(configs={**self.around.configs, config.name: config})
-        if "sglang" in text.text.lower():
-            inner = self._around(state).but(depth=self.around.depth + 1)
-            if inner.depth >= 4:
-                return
-            self._read_inner(text, inner, python=given_to_python(self.script, statement, node))
-
-    def _read_inner(self, text: Mapped, around: Around, *, python: bool) -> None:
-        """The launches of a text that a shell or Python is given."""
-        if not python:
-            self.launches += self.read_embedded(text, around)
-            return
-        from sgcheck.scan.python_lists import read_code
-
-        launches, skipped = read_code(text, around)
-        self.launches += launches
-        self.skipped += skipped
-
-    def _here_string(self, node: Node, fields: list[Field], state: State) -> None:
-        """`bash <<< "…"`, `python3 <<< "…"`."""
-        name = fields[0].text if fields else ""
-        shell = name.rsplit("/", 1)[-1] in ("bash", "sh", "zsh")
-        if shell or is_python(name):
-            text = self.expander.text(node.children[-1], state)
-            if "sglang" in text.text and self.around.depth < 3:
-                inner = self._around(state).but(depth=self.around.depth + 1)
-                self._read_inner(text, inner, python=not shell)
 
     def _if(self, children: list[Node], state: State) -> list[State]:
         """`if` and `elif`: children from the keyword on."""
@@ -380,15 +352,22 @@ class Runner:
 
     def _case(self, node: Node, state: State) -> list[State]:
         subject = node.child_by_field_name("value")
+        self.expander.take_assumed()
         word = self.expander.text(subject, state) if subject is not None else None
+        assumed = bool(self.expander.take_assumed())
         known = word is not None and not self.file.holes_in(word.text)
-        out: list[State] = []
+        items = case_items(self.script, node)
+        if known and word is not None and subject is not None:
+            chosen = next(
+                (b for ps, b in items if any(self.conditions.matches(word.text, p) for p in ps)),
+                None,
+            )
+            out = [state] if chosen is None else self.statements(chosen, [state.copy()])
+            # A default chooses one preset; the others are launches of the file as well.
+            return out + self._other_presets(subject, items, chosen, state) if assumed else out
+        out = []
         open_end = True
-        for patterns, body in case_items(self.script, node):
-            if known and word is not None:
-                if any(self.conditions.matches(word.text, p) for p in patterns):
-                    return self.statements(body, [state])
-                continue
+        for patterns, body in items:
             label = "|".join(patterns)
             everything = "*" in patterns
             shown = f"{self.script.shown(subject) if subject is not None else ''} = {label}"
@@ -397,10 +376,32 @@ class Runner:
             if everything:
                 open_end = False
                 break
-        if known:
-            return [state]
         if open_end:
             out.append(state)
+        return out
+
+    def _other_presets(
+        self,
+        subject: Node,
+        items: Sequence[tuple[list[str], list[Node]]],
+        chosen: list[Node] | None,
+        state: State,
+    ) -> list[State]:
+        """The paths of the named branches of a `case` that its subject's default does not take."""
+        out: list[State] = []
+        name = variable_of(self.script, subject)
+        for patterns, body in items:
+            if body is chosen or "*" in patterns:
+                continue
+            label = "|".join(patterns)
+            branch = state.assuming(f"{self.script.shown(subject)} = {label}", True, label)
+            if name is not None:
+                place = self.script.place(subject)
+                plain = len(patterns) == 1 and not any(c in label for c in "*?[$")
+                hole = Hole(f"${name}", "differs between the presets")
+                text = label if plain else self.file.hole(hole)
+                branch.assign(name, Field(Mapped.standing_for(text, *place), *place))
+            out += self.statements(body, [branch])
         return out
 
     def _list(self, node: Node, state: State) -> list[State]:

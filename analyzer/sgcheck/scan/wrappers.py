@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from sgcheck.scan.context import Around
 from sgcheck.scan.model import SLURM_NODES, SLURM_TOTAL, Port, Quantity
-from sgcheck.scan.targets import number
+from sgcheck.scan.targets import gpu_hint, number, requirement_hint
 from sgcheck.scan.text import Hole, Mapped, SourceFile
 from sgcheck.scan.words import Field, hole_text
 
@@ -62,10 +62,22 @@ def around_wrapped(around: Around, fields: Sequence[Field]) -> Around:
                 continue
         elif base in ("srun", "sbatch", "salloc"):
             around = _slurm(around, fields[i + 1 :])
+        elif fields[i].text.startswith("--image="):  # kubectl run
+            around = around.with_image(fields[i].value[len("--image=") :], "--image")
+        elif i and fields[i - 1].text in ("--with", "--image"):
+            around = _given(around, fields[i - 1].text, fields[i].value)
         elif i == 0 or fields[i - 1].text not in _TAKE_SETTINGS:
             around = _assignment(around, fields[i], "command")
         i += 1
     return around
+
+
+def _given(around: Around, option: str, value: Mapped) -> Around:
+    """What `uv run --with sglang==0.5.9` or `kubectl run --image …` names."""
+    if option == "--image":
+        return around.with_image(value, "--image")
+    hint = requirement_hint(around.file, value)
+    return around.but(version=hint) if hint is not None else around
 
 
 def _assignment(around: Around, field: Field, origin: str) -> Around:
@@ -177,6 +189,8 @@ def _slurm(around: Around, fields: Sequence[Field]) -> Around:
         name, equals, _ = field.text.partition("=")
         if equals:
             value = field.value[len(name) + 1 :]
+        elif name[:2] in ("-N", "-G") and name[2:].isdigit():
+            name, value = name[:2], field.value[2:]
         elif i + 1 < len(fields):
             value = fields[i + 1].value
         else:
@@ -205,5 +219,8 @@ def slurm_option(around: Around, name: str, value: Mapped) -> Around:
         tail = value.text.rsplit(":", 1)[-1]
         source = SLURM_TOTAL if name in ("-G", "--gpus") else "Slurm GPUs"
         count = number(file, value[len(value) - len(tail) :], source)
+        kind = gpu_hint(file, value[: len(value) - len(tail)], f"Slurm {name}")
+        if kind is not None and not any(not hint.weak for hint in around.targets):
+            around = around.but(targets=(*around.targets, kind))
         return around.but(gpus=count) if count is not None else around
     return around

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from yaml.nodes import MappingNode, ScalarNode
 
-from sgcheck.scan import compose, helm, kubernetes, recipes
+from sgcheck.scan import compose, helm, kubernetes, kustomize, recipes
 from sgcheck.scan.context import Around, build_launch
 from sgcheck.scan.model import Beside, Launch, Skipped
 from sgcheck.scan.own_flags import is_own_flag
@@ -87,6 +87,15 @@ def _is_run_elsewhere(launch: Launch, shared: kubernetes.Manifests) -> bool:
 def _document(
     doc: Document, around: Around, beside: Beside, shared: kubernetes.Manifests
 ) -> list[Launch]:
+    if kustomize.is_kustomization(doc):
+        inside = around.but(format="kustomize")
+        inner = kustomize.patches(doc)
+        return [
+            launch
+            for patch in inner
+            for launch in kustomize.changed(patch, inside)
+            or kubernetes.launches(patch, inside, shared)
+        ]
     if not isinstance(doc.root, MappingNode):
         # A list of manifests, cases or cells.
         found = kubernetes.launches(doc, around.but(format="kubernetes"), shared)
