@@ -61,12 +61,18 @@ def prepare_server_args(argv):
 """
 
 MODELS: list[dict[str, Any]] = [
-    {"model_type": kind, "hidden_size": size, "num_hidden_layers": layers, "architectures": [name]}
-    for kind, name, size, layers in (
-        ("llama", "LlamaForCausalLM", 4096, 32),
-        ("llama", "LlamaForCausalLM", 2048, 16),
-        ("qwen3", "Qwen3ForCausalLM", 4096, 36),
-        ("mistral", "MistralForCausalLM", 5120, 40),
+    {
+        "model_type": kind,
+        "hidden_size": size,
+        "num_hidden_layers": layers,
+        "architectures": [name],
+        "kinds": kinds,
+    }
+    for kind, name, size, layers, kinds in (
+        ("llama", "LlamaForCausalLM", 4096, 32, ["full", "linear"]),
+        ("llama", "LlamaForCausalLM", 2048, 16, ["full"]),
+        ("qwen3", "Qwen3ForCausalLM", 4096, 36, ["sliding"]),
+        ("mistral", "MistralForCausalLM", 5120, 40, []),
     )
 ]
 
@@ -192,9 +198,38 @@ STORED = [
     "some = (x for x in (1, 2, 5))\nif config.hidden_size > 3000:\n    next(some)\nself.first = list(some)",
     "def made():\n    yield 1\n    yield 2\nsome = made()\nif config.hidden_size > 3000:\n    next(some)\nself.first = list(some)",
 ]
+FILTERED = [
+    "self.first = [x for x in (1, 2, 5) if config.hidden_size > x * 1000]",
+    "self.first = {x for x in (1, 2, 5) if helper(config, x * 10) == 'deep'}",
+    "self.first = {x: helper(config, x * 9) for x in (1, 2, 4) if config.hidden_size - x > 3000}",
+    "self.second = [x for x in (1, 2) if [y for y in (x, 20) if helper(config, y) == 'flat']]",
+]
+COMPUTED = [
+    """
+kinds = [str(kind) for kind in config.kinds]
+self.first = ("full" in kinds) + 2 * (config.hidden_size > 3000)
+""",
+    """
+def told():
+    kinds = {str(kind) for kind in config.kinds}
+    if "full" in kinds:
+        raise KeyError("full")
+    if config.hidden_size > 4500:
+        raise ValueError("wide")
+    return "other"
+try:
+    self.first = told()
+except KeyError:
+    self.first = "full"
+except ValueError:
+    self.first = "wide"
+""",
+]
 SIMPLE = st.sampled_from(
     [
         *GENERATED,
+        *FILTERED,
+        *COMPUTED,
         *(HELD.format(use=use) for use in USES),
         "self.first = 1",
         "self.first = 2",
@@ -327,6 +362,22 @@ self.first = first(some)
     reasons = {case.reason.code for case in hidden.outcome.cases if case.reason is not None}
     assert reasons == {"engine(a run that is not repeated)"}
     assert all(is_inside(predict(predictor, m), hidden, *reasons) for m in models)
+
+
+@pytest.mark.parametrize("program", FILTERED)
+def test_comprehensions_that_decide(models: list[ModelFacts], program: str) -> None:
+    holds_for_every_model(models, program)
+
+
+@pytest.mark.parametrize("program", COMPUTED)
+def test_what_a_run_computes_again_is_the_same_unknown(
+    models: list[ModelFacts], program: str
+) -> None:
+    holds_for_every_model(models, program)
+    predictor = Predictor(tree_of(TREE.format(body=indent(program, "    "))), cache=NOWHERE)
+    hidden = predict(predictor, UNKNOWN_MODEL)
+    assert all(case.reason is None for case in hidden.outcome.cases)
+    assert hidden.fields["first"].status == "conditional"
 
 
 # Shrinking runs for minutes: a failing program is short enough.

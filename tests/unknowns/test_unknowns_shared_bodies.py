@@ -1,4 +1,4 @@
-"""Module bodies run once for all paths, and results that nobody uses need not agree."""
+"""What runs once for all paths: module bodies, and what surrounds a part that decides by itself."""
 
 from __future__ import annotations
 
@@ -86,3 +86,36 @@ def test_what_follows_runs_once_where_nobody_uses_the_result(
     check_partitions(table)
     assert {value for _, value in table.fields["level"].cases} == {0, 1, 2, 3, 4, 5}
     assert (len(counted) == 1) is once
+
+
+def test_what_surrounds_a_comprehension_runs_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[int] = []
+    monkeypatch.setattr(CudaState, "seen", lambda state: counted.append(1))
+    body = """
+    found = declared(self)
+    self.answer = torch.cuda.is_initialized()
+    self.level = len({key for key in found})
+    """
+    options = ("--fast", "?", "--backend", "?", "--kernel", "?")
+    table = case_table(predictor(body, NOTE), launch(*options, count="?"))
+    check_partitions(table)
+    assert {value for _, value in table.fields["level"].cases} == {0, 1, 2, 3, 4, 5}
+    assert len(counted) == 1
+
+
+def test_the_filter_of_one_element_decides_nothing_for_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counted: list[int] = []
+    monkeypatch.setattr(CudaState, "seen", lambda state: counted.append(1))
+    body = """
+    found = declared(self)
+    known = {"fast", "triton", "cutlass", "broken", "one", "two", 1, 2}
+    rows = (found, {"other": 1})
+    self.level = len([torch.cuda.is_initialized() for row in rows if set(row) - known])
+    """
+    options = ("--fast", "?", "--backend", "?", "--kernel", "?")
+    table = case_table(predictor(body, NOTE), launch(*options, count="?"))
+    check_partitions(table)
+    assert [value for _, value in table.fields["level"].cases] == [1]
+    assert len(counted) == 1

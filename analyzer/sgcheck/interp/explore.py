@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from types import FunctionType, MethodType
 from typing import Any
 
-from sgcheck.interp import declarations, merge
+from sgcheck.interp import branching, declarations, merge
 from sgcheck.interp.journal import MISSING, Entry, Journal, instance_dict
 from sgcheck.interp.paths import (
     Decision,
@@ -42,6 +42,8 @@ MAX_ENDS = 400
 """Ends of one region; what lies beyond is unknown(limit)."""
 
 ENGINE = __file__.rpartition("interp")[0]
+OF_MODULES = 1 << 40
+"""From here on values are numbered that module bodies compute."""
 MAX_NESTED = 24
 """How deep one function may explore itself; what lies deeper is unknown(limit)."""
 
@@ -69,6 +71,7 @@ class Explorer(SymbolicOperations):
         self.losses: list[Loss] = []
         self.describe = describe
         self.nested: dict[Any, int] = {}
+        self.numbered_of_modules = OF_MODULES
 
     # -- decisions -------------------------------------------------------------------
 
@@ -147,7 +150,7 @@ class Explorer(SymbolicOperations):
     ) -> Any:
         outer, depth = (self.frame, self.scope, self.local), len(R.tries)
         mark, born = journal.mark(), len(R.fresh)
-        self.frame = frame = Frame([])
+        self.frame = frame = Frame([], numbered=self.numbered)
         if self.local is not TRUE:
             self.scope, self.local = Scope(self.scope, self.local), TRUE
         try:
@@ -224,6 +227,7 @@ class Explorer(SymbolicOperations):
         journal, mark, outer, depth, born = context
         ends: list[End] = []
         raised: list[tuple[Condition, BaseException, list[Entry]]] = []
+        begun, most = frame.numbered, self.numbered
         while True:
             if error is None:
                 finals = merge.finals(journal, mark)
@@ -249,6 +253,7 @@ class Explorer(SymbolicOperations):
                 self._limit(ends, raised)
                 break
             self.frame = frame = Frame(prefix)
+            self.numbered = begun
             born = len(R.fresh)
             try:
                 value, error = func(*args, **kwargs), None
@@ -258,6 +263,8 @@ class Explorer(SymbolicOperations):
                 self.frame = outer[0]
                 del R.tries[depth:]
             error = self._repeated(frame, error)
+            most = max(most, self.numbered)
+        self.numbered = most
         groups = merge.join(self, journal, ends)
         self._return_to(outer)
         return self._leave(journal, groups, raised)
@@ -291,35 +298,23 @@ class Explorer(SymbolicOperations):
 
     def branch(self, test: Any, then: Callable[[], None], other: Callable[[], None] | None) -> None:
         """Both ways of an `if`, joined behind it."""
-        condition = self.condition_of(test)
-        never = not self.possible(condition)
-        if never or not self.possible(self.space.negate(condition)):
-            way = other if never else then
-            if way is not None:
-                way()
-            return
-        journal = R.journal
-        if journal is None:
-            way = then if self.decide(condition) else other
-            if way is not None:
-                way()
-            return
-        cells = {
-            id(c): c for way in (then, other) if way is not None for c in way.__closure__ or ()
-        }
-
-        def both() -> None:
-            for cell in cells.values():
-                journal.cell(cell)
-            if self.decide(condition):
-                then()
-            elif other is not None:
-                other()
-
-        self.region(both, (), {})
+        branching.branch(self, test, then, other)
 
     @contextmanager
     def module_body(self) -> Iterator[Any]:
+        """The body of a module: what it computes is numbered apart, for no run does it again."""
+        outer = self.numbered
+        if outer < OF_MODULES:
+            self.numbered = self.numbered_of_modules
+        try:
+            with self._module_body() as region:
+                yield region
+        finally:
+            if outer < OF_MODULES:
+                self.numbered_of_modules, self.numbered = self.numbered, outer
+
+    @contextmanager
+    def _module_body(self) -> Iterator[Any]:
         """The body of a module: what its calls find out holds for all paths, not for this one.
 
         Only what a call decides is explored. A body that itself branches, or a call in it that fails
@@ -410,10 +405,12 @@ class Explorer(SymbolicOperations):
         prefix: list[Decision] | None = []
         R.region = self.region
         R.fresh = []
+        begun = most = self.numbered
         while prefix is not None:
             mark = journal.mark()
             self.scope, self.local = None, self.given
             self.frame = frame = Frame(prefix)
+            self.numbered = begun
             R.tries = []
             try:
                 self._attempt(func, results)
@@ -427,6 +424,7 @@ class Explorer(SymbolicOperations):
                 self._loss(error)
             finally:
                 self.frame = None
+                self.numbered = most = max(most, self.numbered)
             journal.undo(mark)
             prefix = next_(frame.taken)
             if prefix is not None and len(results) >= MAX_ENDS:
@@ -468,12 +466,14 @@ class Explorer(SymbolicOperations):
         results: list[tuple[Condition, Any]] = []
         lost: list[Loss] = []
         prefix: list[Decision] | None = []
+        begun = most = self.numbered
         try:
             self.losses = lost
             while prefix is not None and len(results) < MAX_ENDS:
                 mark = journal.mark()
                 self.scope, self.local, R.tries, R.fresh = scope, local, [], []
-                self.frame = frame = Frame(prefix)
+                self.frame, self.numbered = Frame(prefix), begun
+                frame = self.frame
                 try:
                     self._attempt(func, results)
                 except LimitReached as signal:
@@ -481,6 +481,7 @@ class Explorer(SymbolicOperations):
                     break
                 finally:
                     journal.undo(mark)
+                    self.numbered = most = max(most, self.numbered)
                 prefix = next_(frame.taken)
             if prefix is not None and not lost:
                 self._engine_loss(LimitReached("paths"))

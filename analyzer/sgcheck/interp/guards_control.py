@@ -62,11 +62,18 @@ _COLLECTIONS: dict[str, type] = {"list": list, "set": set, "dict": dict}
 
 
 def comprehension(thunk: Callable[[], Any], kind: str) -> Any:
-    """A comprehension: over something that is not known it gives something that is not known."""
-    try:
-        return fresh(thunk())
-    except Escape as escape:
-        return ASK[-1].computed(escape, _COLLECTIONS[kind])
+    """A comprehension: over something that is not known it gives something that is not known.
+
+    What it has to decide is decided in it, so that its results can be joined again.
+    """
+
+    def made() -> Any:
+        try:
+            return fresh(thunk())
+        except Escape as escape:
+            return ASK[-1].computed(escape, _COLLECTIONS[kind])
+
+    return made() if R.region is None else R.region(made, (), {})
 
 
 def _tried(thunk: Callable[[], Any]) -> Callable[[], Any]:

@@ -158,6 +158,7 @@ def _join_all(
             if place[0] == COPY:
                 copied.add(place[1])
     changes: list[tuple[int, Any, Any, Any]] = []
+    owners = {ident: end for end in reversed(ends) for ident in end.fresh}
     for place, obj in places.items():
         kind, ident, key = place
         if kind == CALL:
@@ -171,7 +172,7 @@ def _join_all(
             if kind in (ITEM, SPACE, NAME)
             else _current(kind, obj, key)
         )
-        owner = next((e for e in ends if ident in e.fresh), None)
+        owner = owners.get(ident)
         if owner is not None and all(e is owner or place not in e.finals for e in ends):
             changes.append((kind, obj, key, owner.finals[place][1]))
             continue

@@ -30,10 +30,14 @@ Decision = tuple[list[Condition], int]
 
 
 class Frame(Struct):
-    """The decisions of one run of one region, which begins with those of `prefix`."""
+    """The decisions of one run of one region, which begins with those of `prefix`.
+
+    `numbered` is how many computed values had a number when the region began.
+    """
 
     prefix: list[Decision]
     taken: list[Decision] = field(default_factory=list)
+    numbered: int = 0
 
     def index(self, options: list[Condition]) -> int | None:
         """Which of `options` this run takes; None where earlier runs were asked something else."""

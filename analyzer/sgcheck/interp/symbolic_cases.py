@@ -46,6 +46,13 @@ class Scope:
         return self._whole
 
 
+def _cases_key(cases: Cases, choice: Choice) -> Any:
+    """What a choice of plain values shares with every other choice of the same ones, else None."""
+    if all(is_scalar(case) or isinstance(case, Unknown) for _, case in choice.cases):
+        return tuple((id(condition), cases.show(case)) for condition, case in choice.cases)
+    return None
+
+
 class Cases(Operations):
     """Answers that need no branch; `decide` and `choose` are the explorer's."""
 
@@ -53,9 +60,11 @@ class Cases(Operations):
         self.space = space if space is not None else Space()
         self.scope: Scope | None = None
         self.local: Condition = TRUE
-        self._objects: dict[int, tuple[Any, int]] = {}
+        self._objects: dict[Any, tuple[Any, int]] = {}
         self._numbers: dict[Any, Unknown] = {}
-        self._computed = 0
+        self.numbered = 0
+        """Values that were computed from unknowns so far. A run that is made again counts as the run
+        before it did: what it computes again is the same unknown, and no other run has both."""
 
     # -- where this path is ------------------------------------------------------------
 
@@ -98,7 +107,7 @@ class Cases(Operations):
         if isinstance(value, Test):
             return f"test {self._number(value.condition)}"
         if isinstance(value, Choice):
-            return f"choice {self._number(value)}"
+            return f"choice {self._number(value, _cases_key(self, value))}"
         if isinstance(value, Unknown):
             return str(object.__getattribute__(value, "label"))
         if is_scalar(value):
@@ -115,9 +124,10 @@ class Cases(Operations):
             return name
         return f"{type(value).__name__} {self._number(value)}"
 
-    def _number(self, value: Any) -> int:
-        """A number for an object; the same one whenever it is asked for."""
-        return self._objects.setdefault(id(value), (value, len(self._objects) + 1))[1]
+    def _number(self, value: Any, key: Any = None) -> int:
+        """A number for an object; the same one whenever it, or one with its key, is asked for."""
+        key = id(value) if key is None else key
+        return self._objects.setdefault(key, (value, len(self._objects) + 1))[1]
 
     def flag(self, label: str, reason: Reason) -> Condition:
         """The condition "`label` is true", a question of its own."""

@@ -32,8 +32,8 @@ class Questions(Cases):
         return self.decide(self.flag(question, reason))
 
     def computed(self, escape: Escape, kind: type | None = None) -> Any:
-        self._computed += 1
-        label = f"value {self._computed} computed from the model"
+        self.numbered += 1
+        label = f"value {self.numbered} computed from the model"
         if kind is not None:
             return Typed(escape.reason, label, (kind,))
         return Unknown(escape.reason, label)

@@ -18,7 +18,7 @@ from sgcheck.syntax.translate_statements import Statements
 
 __all__ = ["VERSION", "TranslationRefused", "Translator", "translate"]
 
-VERSION = 19
+VERSION = 20
 """Raised whenever translated code changes: part of the cache key."""
 
 

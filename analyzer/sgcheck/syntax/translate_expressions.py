@@ -401,7 +401,7 @@ class Expressions(Base):
             generator.target = self.visit(generator.target)
             if index:
                 generator.iter = self._iterated(generator.iter, "each")
-            generator.ifs = [self._tested(test) for test in generator.ifs]
+            generator.ifs = [self._filter(test) for test in generator.ifs]
         for attribute in ("elt", "key", "value"):
             if hasattr(node, attribute):
                 setattr(node, attribute, self.visit(getattr(node, attribute)))
@@ -419,6 +419,13 @@ class Expressions(Base):
                 else self._guard("gen", node, node)
             )
         return node
+
+    def _filter(self, node: ast.expr) -> ast.expr:
+        """The test of a comprehension: what it calls decides for this element, not for those after it."""
+        calls = any(isinstance(n, ast.Call | ast.BinOp) for n in ast.walk(node))
+        delayed = calls and self.branching and self._function_depth() and self._may_be_delayed(node)
+        test = self._tested(node)
+        return self._guard("q", node, self._thunk(test)) if delayed else test
 
     def _iterated(self, node: ast.expr, name: str = "it") -> ast.expr:
         result: ast.expr = self.visit(node)
