@@ -275,3 +275,27 @@ def test_a_backend_where_a_field_is_wanted_names_its_field(
     assert result.err == (
         f"sgcheck: {name} is no field of SGLang default but an answer made from one: ask for dtype\n"
     )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--tp", "--sglang", "0.5.9", "--arch", "sm90"],
+        ["check", "--arch", "sm90", "--moe", "--offline"],
+        ["why", "--tp", "--sglang", "x"],
+        ["matrix", "--arch", "--gpu", "b200"],
+        ["batch", "--models-root", "--sglang", "x"],
+    ],
+)
+def test_an_option_is_no_other_option_s_value(
+    words: list[str], sgcheck_run: Run, fake: Any
+) -> None:
+    result = sgcheck_run(*words)
+    assert result.code == 2
+    assert "requires an argument, and --" in result.err
+    assert not fake.launches
+
+
+def test_a_value_spelled_like_an_option_can_be_joined(sgcheck_run: Run, fake: Any) -> None:
+    assert sgcheck_run("--arch", "sm90", "--moe=--tp", "--tp", "2").code == 0
+    assert fake.launches[0].argv == ("--moe-runner-backend=--tp", "--tp-size", "2")

@@ -27,6 +27,15 @@ FAILS = Outcome("startup_error", LaunchError("ValueError", "no --tp of 8", "sgla
 class FakeTree:
     version: str = "0.0.1"
 
+    def read(self, path: str) -> bytes:
+        """The arguments of the diffusion server; nothing else is asked for."""
+        assert path == "sglang/multimodal_gen/runtime/server_args.py"
+        return b'parser.add_argument("--num-gpus", type=int)'
+
+    def listdir(self, path: str) -> list[str]:
+        """It has no folder of modules."""
+        raise FileNotFoundError(path)
+
 
 @dataclass
 class FakeRelease:
@@ -186,3 +195,24 @@ def test_the_environment_of_the_file_beats_that_of_the_layers() -> None:
     )
     _, releases = run("A=3 " + SERVE, layers=layers)
     assert dict(releases.release.asked[0].env) == {"A": "3", "B": "1", "C": "2"}
+
+
+@pytest.mark.parametrize(
+    ("flags", "is_checked"),
+    [
+        ("--model-type diffusion", False),
+        ("--model-type=diffusion --foo", False),
+        ("--num-gpus 2", False),
+        ("--model-type llm", True),
+        ("--num-gpusses 2", True),
+    ],
+)
+def test_a_diffusion_server_is_not_checked(flags: str, is_checked: bool) -> None:
+    checked, releases = run(f"sglang serve --model-path acme/Tiny {flags}\n", ("cli-refused",))
+    assert (checked[0].problem is None) is is_checked
+    assert bool(releases.release.asked) is is_checked
+    if is_checked:
+        assert "--model-type" not in releases.release.asked[0].argv
+    else:
+        assert checked[0].problem is not None and "diffusion" in checked[0].problem
+        assert checked[0].findings == ()

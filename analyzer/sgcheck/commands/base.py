@@ -50,6 +50,7 @@ class LaunchCommand(click.Command):
         """Set SGLang's flags apart, then parse the rest."""
         own, flags = split_flags(args)
         ctx.meta[FLAGS_KEY] = flags
+        refuse_options_as_values(self.get_params(ctx), ctx, own)
         try:
             return super().parse_args(ctx, own)
         except click.NoSuchOption as error:
@@ -67,6 +68,11 @@ class LaunchCommand(click.Command):
 
 class PlainCommand(click.Command):
     """A command without SGLang flags, its options in sections."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse, unless an option would take the next one for its value."""
+        refuse_options_as_values(self.get_params(ctx), ctx, split_flags(args)[0])
+        return super().parse_args(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The options in their sections."""
@@ -184,6 +190,35 @@ def split_flags(args: Sequence[str]) -> tuple[list[str], list[str]]:
         return words, []
     at = words.index("--")
     return words[:at], words[at + 1 :]
+
+
+def refuse_options_as_values(
+    params: Sequence[click.Parameter], ctx: click.Context, args: Sequence[str]
+) -> None:
+    """Raise for an option whose value would be another option of the command, as `--tp --sglang 0.5.9`.
+
+    Click takes whatever follows; `--tp=--sglang` still gives a value of that spelling.
+    """
+    known = {
+        name: param
+        for param in params
+        if isinstance(param, click.Option)
+        for name in (*param.opts, *param.secondary_opts)
+    }
+    at = 0
+    while at < len(args):
+        param = known.get(args[at])
+        at += 1
+        if param is None or param.is_flag or param.count or ctx.resilient_parsing:
+            continue
+        for word in args[at : at + param.nargs]:
+            if word in known:
+                name = args[at - 1]
+                message = (
+                    f"Option '{name}' requires an argument, and {word} is an option of its own."
+                )
+                raise click.BadOptionUsage(name, message, ctx)
+        at += param.nargs
 
 
 def write_sections(

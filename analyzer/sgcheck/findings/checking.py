@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from sgcheck.errors import NothingToAnalyse, SourceError
 from sgcheck.findings.builder import FindingBuilder
 from sgcheck.findings.command import Command, read_command
+from sgcheck.findings.diffusion import REASON, is_diffusion
 from sgcheck.findings.environment import KnownNames
 from sgcheck.findings.flags import FlagTable
 from sgcheck.findings.model import Finding, Severity
@@ -90,6 +91,8 @@ class Checker:
 
     def _check(self, launch: Launch, settled: Settled, index: int) -> Checked:
         release, problem = self._release(settled)
+        if release is not None and is_diffusion(launch, settled.targets[0], release):
+            release, problem = None, REASON
         version = release.tree.version if release is not None else settled.version
         group = self._earlier.setdefault((launch.file, launch.group), [])
         siblings = tuple(group) if launch.group else ()

@@ -158,6 +158,8 @@ def launches_of(fields: Sequence[Field], around: Around, read_script: ScriptRead
         start = _command_start(fields, at)
         around = around_wrapped(around, fields[:at])
         own, foreign = separate(launcher, fields[first:])
+        if launcher == "sglang serve" and _names_diffusion(foreign):
+            around = around.but(role="diffusion")
         last = fields[-1]
         return [
             build_launch(
@@ -252,7 +254,14 @@ def separate(launcher: str, fields: Sequence[Field]) -> tuple[list[Field], list[
         return _separate(fields, "--dyn-", _DYNAMO_FLAGS)
     if launcher.startswith("sglang_router"):
         return _separate(fields, "--router-", {})
+    if launcher == "sglang serve":
+        return _separate(fields, "--model-type", {})
     return list(fields), []
+
+
+def _names_diffusion(foreign: Sequence[Field]) -> bool:
+    """Whether `--model-type`, which chooses the kind of server, asks for one that makes pictures."""
+    return any(f.text in ("diffusion", "--model-type=diffusion") for f in foreign)
 
 
 def _separate(
