@@ -41,6 +41,10 @@ FAILS = Outcome("startup_error", LaunchError("ValueError", "--tp-size is too lar
 class FakeTree:
     version: str = "0.0.1"
 
+    def exists(self, path: str) -> bool:
+        """It has no diffusion server."""
+        return False
+
 
 @dataclass
 class FakeRelease:

@@ -27,6 +27,10 @@ FAILS = Outcome("startup_error", LaunchError("ValueError", "no --tp of 8", "sgla
 class FakeTree:
     version: str = "0.0.1"
 
+    def exists(self, path: str) -> bool:
+        """It has the diffusion server."""
+        return path == "sglang/multimodal_gen/runtime"
+
     def read(self, path: str) -> bytes:
         """The arguments of the diffusion server; nothing else is asked for."""
         assert path == "sglang/multimodal_gen/runtime/server_args.py"

@@ -62,6 +62,10 @@ CHANGES_MEANING = "--old-size=13"
 class FakeTree:
     version: str = "0.0.1"
 
+    def exists(self, path: str) -> bool:
+        """It has no diffusion server."""
+        return False
+
 
 @dataclass
 class FakeRelease:

@@ -30,6 +30,8 @@ def is_diffusion(launch: Launch, target: TargetSpec, release: Release) -> bool:
 def diffusion_flags(tree: Tree) -> frozenset[str]:
     """The flags that the diffusion server of a release declares; empty where it has none."""
     found: set[str] = set()
+    if not tree.exists(_FOLDER):
+        return frozenset()
     for path in (f"{_FOLDER}/server_args.py", *_modules(tree, f"{_FOLDER}/server_args")):
         try:
             text = tree.read(path)
