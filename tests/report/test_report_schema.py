@@ -13,6 +13,7 @@ import pytest
 import sample_resolutions as samples
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 import sgcheck.report
 from sgcheck.report.document import (
@@ -180,6 +181,26 @@ def test_failed_line_is_valid(case_id: Any) -> None:
     CLOSED.validate(document)
     assert document["id"] == case_id
     assert document["outcome"] == {"status": "unknown"}
+
+
+def test_numbers_that_json_has_not_are_words_wherever_they_stand() -> None:
+    special = [math.inf, {"a": -math.inf}]
+    document = failed_document("the line is not JSON", special)
+    assert json.loads(dump_line(document))["id"] == ["Infinity", {"a": "-Infinity"}]
+    resolution = samples.ALL[next(iter(samples.ALL))]()
+    answer = next(iter(resolution.fields.values()))
+    replaced = structs.replace(answer, status="decided", value=math.nan, default=special)
+    given = structs.replace(resolution, fields={"field": replaced})
+    line = dump_line(check_document(given, case_id=math.nan))
+    loaded = json.loads(line, parse_constant=lambda name: pytest.fail(f"JSON has no {name}"))
+    assert loaded["id"] == loaded["fields"]["field"]["value"] == "NaN"
+    assert loaded["fields"]["field"]["default"] == ["Infinity", {"a": "-Infinity"}]
+
+
+def test_a_line_is_ascii_whatever_it_says() -> None:
+    line = dump_line(failed_document("caf\u00e9 \ud800", "\u2028"))
+    assert line.isascii()
+    assert json.loads(line)["error"] == "caf\u00e9 \ud800"
 
 
 def broken(change: str) -> Any:

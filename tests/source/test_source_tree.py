@@ -87,11 +87,17 @@ PATHS = st.frozensets(st.lists(PART, min_size=1, max_size=4).map("/".join), max_
 @given(PATHS)
 def test_names_form_the_hierarchy_of_their_paths(paths: frozenset[str]) -> None:
     names = Names(paths)
+    folders: set[str] = set()
     for path in paths:
         assert names.exists(path)
         while path:
             path, name = posixpath.split(path)
             assert name in names.listdir(path)
-            assert not path or names.exists(path)
-    listed = [name for folder in ["", *names.folders] for name in names.listdir(folder)]
-    assert len(listed) == len(names.folders | names.files)
+            if path:
+                folders.add(path)
+                assert names.exists(path) and names.is_folder(path)
+    listed = [name for folder in ["", *folders] for name in names.listdir(folder)]
+    assert len(listed) == len(folders | names.files)
+    for path in paths - folders:
+        assert not names.is_folder(path) and not names.is_folder(path + "/")
+    assert not names.exists("") and not names.exists("a\0b")

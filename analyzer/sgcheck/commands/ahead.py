@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from queue import Empty, Queue
 from typing import Generic, TypeVar
 
@@ -20,7 +21,6 @@ WINDOW = 512
 class _Pending(Generic[Line]):
     number: int
     line: Line
-    group: tuple[Hashable, ...]
 
 
 def in_order(
@@ -37,7 +37,7 @@ def in_order(
     """
     queue: Queue[Line | _End] = Queue(window)
     threading.Thread(target=_read, args=(lines, queue), daemon=True).start()
-    pending: deque[_Pending[Line]] = deque()
+    pending: dict[tuple[Hashable, ...], deque[_Pending[Line]]] = {}
     done: dict[int, Result] = {}
     ended: _End | None = None
     read = given = 0
@@ -51,20 +51,30 @@ def in_order(
             if isinstance(item, _End):
                 ended = item
             else:
-                pending.append(_Pending(read, item, group(item)))
+                pending.setdefault(group(item), deque()).append(_Pending(read, item))
                 read += 1
         if not pending:
             assert ended is not None
             if ended.error is not None:
                 raise ended.error
             return
-        chosen = max(pending, key=lambda one: (_shared(one.group, last), -one.number))
-        pending.remove(chosen)
-        last = chosen.group
+        last = max(pending, key=partial(_turn, pending, last))
+        chosen = pending[last].popleft()
+        if not pending[last]:
+            del pending[last]
         done[chosen.number] = answer(chosen.line)
         while given in done:
             yield done.pop(given)
             given += 1
+
+
+def _turn(
+    pending: Mapping[tuple[Hashable, ...], deque[_Pending[Line]]],
+    last: tuple[Hashable, ...],
+    group: tuple[Hashable, ...],
+) -> tuple[int, int]:
+    """How soon a group comes: by what it shares with the last one, then in the order of the lines."""
+    return _shared(group, last), -pending[group][0].number
 
 
 def _shared(left: tuple[Hashable, ...], right: tuple[Hashable, ...]) -> int:

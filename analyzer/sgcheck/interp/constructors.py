@@ -60,8 +60,12 @@ def _lifted(kind: type) -> Callable[..., Any]:
         for value in args:
             if issubclass(type(value), Unknown):
                 return ASK[-1].apply(kind, (*args,), kwargs)
-        if hashing and args and type(args[0]) in (list, tuple):
-            kinds = set(map(type, args[0]))
+        if hashing and len(args) == 1 and type(args[0]) in (list, tuple):
+            # An unknown refuses to be hashed: where all could be, there is none.
+            try:
+                return kind(args[0], **kwargs)
+            except (Escape, Exception):
+                kinds = set(map(type, args[0]))
             if any(issubclass(one, Unknown) for one in kinds):
                 return ASK[-1].apply(kind, args, kwargs)
         if collecting and len(args) == 1:

@@ -22,7 +22,6 @@ from sgcheck.interp.runtime import RUNTIME as R
 from sgcheck.resolve.resolution import Reason
 from sgcheck.syntax.cache import CodeCache
 from sgcheck.syntax.names import guard, is_reserved
-from sgcheck.syntax.translate import TranslationRefused, translate
 from sgcheck.values.signals import Escape, Refused
 from sgcheck.values.unknown import ASK, Unknown
 from sgcheck.world.stdlib.environment import Environ
@@ -218,6 +217,8 @@ class Loader:
 
     def run_source(self, name: str, path: str, source: bytes) -> TreeModule:
         """Run a single module that is not the tree's (a checkpoint's own code), under guard."""
+        from sgcheck.syntax.translate import TranslationRefused, translate
+
         TREE_ROOTS.add(name.split(".", maxsplit=1)[0])
         try:
             code = compile(

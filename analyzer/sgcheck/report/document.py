@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
+from msgspec.json import encode
 
 from sgcheck.resolve.resolution import (
     Because,
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 SCHEMA = "sgcheck.check/1"
 
 Document: TypeAlias = dict[str, JsonValue]
+
+_CHANGED = frozenset({float, list, dict})
 
 
 class Selection(Struct, frozen=True):
@@ -79,7 +82,7 @@ def check_document(
     tree, target, model = resolution.sglang, resolution.target, resolution.model
     document: Document = {"schema": SCHEMA}
     if case_id is not None:
-        document["id"] = case_id
+        document["id"] = _identity(case_id)
     document |= {
         "sglang": tree_document(tree),
         "target": {
@@ -111,7 +114,7 @@ def check_document(
             for line in resolution.log
         ],
         "env_after": dict(resolution.env_after),
-        "findings": [dict(finding) for finding in findings],
+        "findings": [_finite(dict(finding)) for finding in findings],
     }
     return document
 
@@ -144,15 +147,21 @@ def render(report: Report) -> str:
 
 def failed_document(error: str, case_id: JsonValue = None) -> Document:
     """The document of a `batch` line that could not be analysed; `error` is one sentence."""
-    return {"schema": SCHEMA, "id": case_id, "outcome": {"status": "unknown"}, "error": error}
+    return {
+        "schema": SCHEMA,
+        "id": _identity(case_id),
+        "outcome": {"status": "unknown"},
+        "error": error,
+    }
 
 
-def dump_line(document: JsonValue) -> str:
-    """One line of JSON, in ASCII, without its newline."""
+def dump_line(document: Document) -> str:
+    """One line of JSON, in ASCII, without its newline, of a document that this module made."""
     try:
+        return encode(document).decode("ascii")
+    except (UnicodeError, TypeError, RecursionError):
+        # Mostly text that is not ASCII, which is rare.
         return json.dumps(document, separators=(",", ":"), allow_nan=False)
-    except ValueError:
-        return json.dumps(_finite(document), separators=(",", ":"), allow_nan=False)
 
 
 def dump_pretty(document: JsonValue) -> str:
@@ -205,16 +214,16 @@ def answer_document(answer: FieldAnswer, trace: bool = True) -> Document:
     """The answer for one field as JSON; without `trace` it does not say what made it so."""
     document: Document = {"status": answer.status}
     if answer.status == "decided":
-        document["value"] = answer.value
+        document["value"] = _known(answer.value)
     elif answer.status == "conditional":
         document["cases"] = [
-            {"condition": case.condition, "value": case.value} for case in answer.cases
+            {"condition": case.condition, "value": _known(case.value)} for case in answer.cases
         ]
     else:
         document["reason"] = _reason(answer.reason or Reason("unexplained"))
-    document["user_value"] = answer.user_value
+    document["user_value"] = _known(answer.user_value)
     document["user_set"] = answer.user_set
-    document["default"] = answer.default
+    document["default"] = _known(answer.default)
     if trace:
         document["because"] = [_because(step) for step in answer.because]
     return document
@@ -223,7 +232,7 @@ def answer_document(answer: FieldAnswer, trace: bool = True) -> Document:
 def _because(step: Because) -> Document:
     return {
         "kind": step.kind,
-        "value": step.value,
+        "value": _known(step.value),
         "file": step.file,
         "line": step.line,
         "function": step.function,
@@ -232,6 +241,21 @@ def _because(step: Because) -> Document:
         "when": step.when,
         "effective": step.effective,
     }
+
+
+def _identity(case_id: JsonValue) -> JsonValue:
+    """What the user called a case, which may be nested to any depth, as JSON can hold it."""
+    if type(case_id) in _CHANGED:
+        try:
+            json.dumps(case_id, allow_nan=False)
+        except ValueError:
+            return _finite(case_id)
+    return case_id
+
+
+def _known(value: JsonValue) -> JsonValue:
+    """`_finite` of a value that is mostly none of the kinds that it changes."""
+    return _finite(value) if type(value) in _CHANGED else value
 
 
 def _finite(value: JsonValue) -> JsonValue:

@@ -18,15 +18,25 @@ def field_places(
     """The line that declares each field, in the record's class or in one that it is made of."""
     found: dict[str, Place] = {}
     wanted = set(names)
+    by_class: dict[str, dict[str, dict[str, int]]] = {}
     for cls in _parts(record):
         file = code.find(cls.__module__)
         if file is None or file.path is None:
             continue
-        declared = conditions(file.path).fields
-        for name in wanted - found.keys():
-            line = declared.get(f"{cls.__name__}.{name}")
-            if line is not None:
+        if file.path not in by_class:
+            by_class[file.path] = _by_class(conditions(file.path).fields)
+        for name, line in by_class[file.path].get(cls.__name__, {}).items():
+            if name in wanted and name not in found:
                 found[name] = file.path, line
+    return found
+
+
+def _by_class(declared: Mapping[str, int]) -> dict[str, dict[str, int]]:
+    """Lines of fields, named `Class.field`, by the class."""
+    found: dict[str, dict[str, int]] = {}
+    for key, line in declared.items():
+        cls, _, name = key.rpartition(".")
+        found.setdefault(cls, {})[name] = line
     return found
 
 

@@ -131,31 +131,37 @@ def too_large(what: str, size: int) -> SourceError:
     )
 
 
+KEPT_FOLDERS = 10_000
+"""Answers about folders that one tree remembers."""
+
+
 class Names:
     """The names of a tree's files, asked as a hierarchy of folders."""
 
     def __init__(self, files: Iterable[str]) -> None:
         self.files = frozenset(files)
-        self._folders: frozenset[str] | None = None
+        self._folders: dict[str, bool] = {}
 
-    @property
-    def folders(self) -> frozenset[str]:
-        """All folders that hold a file somewhere below."""
-        if self._folders is None:
-            found: set[str] = set()
-            for folder in {name.rpartition("/")[0] for name in self.files}:
-                while folder and folder not in found:
-                    found.add(folder)
-                    folder = folder.rpartition("/")[0]
-            self._folders = frozenset(found)
-        return self._folders
+    @cached_property
+    def _text(self) -> str:
+        # No name of a tree's file holds this separator.
+        return "\0" + "\0".join(self.files)
+
+    def is_folder(self, path: str) -> bool:
+        """Whether a file lies somewhere below this path."""
+        found = self._folders.get(path)
+        if found is None:
+            found = "\0" not in path and f"\0{path}/" in self._text
+            if len(self._folders) < KEPT_FOLDERS:
+                self._folders[path] = found
+        return found
 
     def exists(self, path: str) -> bool:
-        return path in self.files or path in self.folders
+        return path in self.files or self.is_folder(path)
 
     def listdir(self, path: str) -> list[str]:
         """As `Tree.listdir`."""
-        if path and path not in self.folders:
+        if path and not self.is_folder(path):
             raise absent(path)
         prefix = f"{path}/" if path else ""
         start = len(prefix)

@@ -7,12 +7,10 @@ costs time.
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import marshal
 import os
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +18,8 @@ from types import CodeType
 from typing import Any, Protocol
 
 from sgcheck.resolve.resolution import Reason
-from sgcheck.syntax import translate
 from sgcheck.syntax.conditions import Conditions, conditions_of
+from sgcheck.syntax.version import VERSION
 from sgcheck.values.signals import Escape
 
 _FORMAT = 5
@@ -70,7 +68,7 @@ class CodeCache:
         self._load()
 
     def _pack_name(self) -> str:
-        tag = f"{_FORMAT}-{translate.VERSION}-{sys.implementation.cache_tag}-{sys.hexversion:x}-{self.eager:d}{self.branching:d}"
+        tag = f"{_FORMAT}-{VERSION}-{sys.implementation.cache_tag}-{sys.hexversion:x}-{self.eager:d}{self.branching:d}"
         return hashlib.sha256(f"{tag}-{self.tree.digest}".encode()).hexdigest()[:32] + ".pack"
 
     def _load(self) -> None:
@@ -87,6 +85,8 @@ class CodeCache:
         """Write what is new. Failing to is no error: the next run translates again."""
         if not self._dirty or self._path is None:
             return
+        import tempfile
+
         self._dirty = False
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -157,6 +157,11 @@ class CodeCache:
         return packed
 
     def _translate(self, name: str, file: ModuleFile) -> bytes:
+        # Only what was never read before is translated: most launches need no translator.
+        import ast
+
+        from sgcheck.syntax import translate
+
         assert file.path is not None
         try:
             source = self.tree.read(file.path)
@@ -195,6 +200,10 @@ class CodeCache:
             return live
         packed = self._expressions.get(text)
         if packed is None:
+            import ast
+
+            from sgcheck.syntax import translate
+
             parsed = ast.parse(text.strip(), mode="eval")
             body = translate.Translator(self._root, False).expression(parsed.body)
             code = compile(ast.Expression(body), "<annotation>", "eval", dont_inherit=True)

@@ -15,11 +15,9 @@ from collections.abc import Iterator
 from sgcheck.syntax import scopes
 from sgcheck.syntax.translate_base import Scope, TranslationRefused
 from sgcheck.syntax.translate_statements import Statements
+from sgcheck.syntax.version import VERSION
 
 __all__ = ["VERSION", "TranslationRefused", "Translator", "translate"]
-
-VERSION = 20
-"""Raised whenever translated code changes: part of the cache key."""
 
 
 class Translator(Statements):

@@ -5,7 +5,7 @@ Nothing here imports transformers. What differs between releases is recorded in
 `families`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from .errors import NotModelled
 from .modules import Library, Names
@@ -24,7 +24,7 @@ def build_modules(
     lacks_code: Callable[[str], bool] = lambda folder: False,
     get_logger: Callable[[str], object] | None = None,
     stand_in: str | None = None,
-) -> dict[str, Names | None]:
+) -> Mapping[str, Names | None]:
     """The names that transformers' modules offer, by module; fresh state at every call.
 
     :param version: the transformers release that the tree pins.
@@ -53,4 +53,4 @@ def build_modules(
         get_logger=get_logger,
         stand_in=stand_in,
     )
-    return dict(Library(release).modules())
+    return Library(release).modules()

@@ -3,7 +3,7 @@
 import enum
 import typing
 from collections.abc import Callable, Container, Iterator, Mapping
-from functools import partial
+from functools import cached_property, partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -42,6 +42,32 @@ class Names(Mapping[str, object]):
         return len(self._makers)
 
 
+class _Modules(Mapping[str, "Names | None"]):
+    """The modules of a release by name."""
+
+    def __init__(self, library: "Library") -> None:
+        self._library = library
+        self._recorded: dict[str, str | None] = library.release.general("modules")
+        self._made: dict[str, Names] = {}
+
+    def __getitem__(self, name: str) -> Names | None:
+        recorded = self._recorded[name]
+        if recorded is None:
+            return None
+        if name not in self._made:
+            self._made[name] = self._library.names_of(name, recorded)
+        return self._made[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._recorded
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._recorded)
+
+    def __len__(self) -> int:
+        return len(self._recorded)
+
+
 class _MoreClasses(Container[str]):
     """The names of a module that may have more configuration classes than are recorded."""
 
@@ -76,32 +102,33 @@ class Library:
         self.generation = generation.make_class(release)
         self._placeholders: dict[str, type[Any]] = {}
 
-    def modules(self) -> dict[str, Names | None]:
-        """Names by module; None for a module that the release does not have."""
-        common = self._common()
+    def modules(self) -> Mapping[str, Names | None]:
+        """Names by module, each made when it is asked for; None for a module that is not there."""
+        return _Modules(self)
+
+    @cached_property
+    def _offered(self) -> tuple[dict[str, Callable[[], object]], ...]:
+        """What can be had wherever a module has the name; the later ones go first."""
+        classes: dict[str, Callable[[], object]] = {
+            name: partial(self.factory.config_class, name) for name in self.release.facts.names()
+        }
         placeholders: dict[str, Callable[[], object]] = {
             name: partial(self._placeholder, name) for name in self.release.general("placeholders")
         }
         placeholders |= {
             name: partial(_refused, name) for name in self.release.general("functions")
         }
-        classes = {
-            name: partial(self.factory.config_class, name) for name in self.release.facts.names()
-        }
-        output: dict[str, Names | None] = {}
-        for module, names in self.release.general("modules").items():
-            if names is None:
-                output[module] = None
-                continue
-            present: frozenset[str] = frozenset(names.split())
-            makers: dict[str, Callable[[], object]] = {}
-            for offered in (classes, placeholders, common):
-                makers |= {name: offered[name] for name in present & offered.keys()}
-            makers |= self._special(module)
-            names = present | makers.keys()
-            newer = self.release.is_newer_than_facts
-            output[module] = Names(makers, _MoreClasses(names) if newer else names)
-        return output
+        return classes, placeholders, self._common()
+
+    def names_of(self, module: str, recorded: str) -> Names:
+        """The names of one module, of which it is recorded that it has these."""
+        present = frozenset(recorded.split())
+        makers: dict[str, Callable[[], object]] = {}
+        for offered in self._offered:
+            makers |= {name: make for name, make in offered.items() if name in present}
+        makers |= self._special(module)
+        names = present | makers.keys()
+        return Names(makers, _MoreClasses(names) if self.release.is_newer_than_facts else names)
 
     def _common(self) -> dict[str, Callable[[], object]]:
         """Names that mean the same in whatever module they are found."""

@@ -33,7 +33,7 @@ def make_strict(cls: type[Any], release: Release, own: dict[str, dict[str, Any]]
     cls.__validators__ = validators
     cls.__class_validators__ = [
         getattr(cls, name)
-        for name in dir(cls)
+        for name in sorted({name for base in cls.__mro__ for name in vars(base)})
         if name.startswith("validate_") and callable(getattr(cls, name))
     ]
 
