@@ -184,7 +184,7 @@ def test_failed_line_is_valid(case_id: Any) -> None:
 
 
 def test_numbers_that_json_has_not_are_words_wherever_they_stand() -> None:
-    special = [math.inf, {"a": -math.inf}]
+    special: Any = [math.inf, {"a": -math.inf}]
     document = failed_document("the line is not JSON", special)
     assert json.loads(dump_line(document))["id"] == ["Infinity", {"a": "-Infinity"}]
     resolution = samples.ALL[next(iter(samples.ALL))]()

@@ -1,6 +1,7 @@
 """The outside of the model: modules, registration, errors, remote code, unknown releases."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from sgcheck.world.transformers.errors import (
 )
 
 
-def modules(version: str, files: Files | None = None) -> dict[str, Any]:
+def modules(version: str, files: Files | None = None) -> Mapping[str, Any]:
     return build_modules(
         version,
         files or Files(),
