@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from sgcheck.interp.journal import MISSING
 from sgcheck.interp.paths import Loss
-from sgcheck.resolve import effective
+from sgcheck.resolve import effective, endings
 from sgcheck.resolve.expand import Expanded, expand
 from sgcheck.resolve.explored import Explored
 from sgcheck.resolve.places import Place, field_places, option_place
@@ -205,23 +205,8 @@ class Answers:
 
     def _failing(self) -> list[tuple[Condition, OutcomeCase]]:
         """Every way not to start, with its condition."""
-        grouped: dict[Any, tuple[Condition, OutcomeCase]] = {}
-        for loss in self.explored.losses:
-            case = self._loss(loss)
-            if case is None:
-                continue
-            key = (
-                case.status,
-                case.error
-                and (case.error.type, case.error.file, case.error.line, case.error.message),
-                case.reason,
-            )
-            known = grouped.get(key)
-            condition = (
-                loss.condition if known is None else self.space.either(known[0], loss.condition)
-            )
-            grouped[key] = (condition, case)
-        return list(grouped.values())
+        found = ((loss.condition, self._loss(loss)) for loss in self.explored.losses)
+        return endings.distinct(self.space, [(c, case) for c, case in found if case is not None])
 
     def outcomes(self) -> tuple[tuple[Condition, OutcomeCase], ...]:
         """Every way to end, with its condition."""
