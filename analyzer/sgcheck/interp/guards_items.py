@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from enum import EnumMeta
 from typing import Any
 
@@ -11,6 +11,7 @@ from sgcheck.interp import natives
 from sgcheck.interp.guards_objects import CONTAINERS
 from sgcheck.interp.iterators import Stream
 from sgcheck.interp.runtime import RUNTIME
+from sgcheck.values.signals import Escape
 from sgcheck.values.symbols import Choice
 from sgcheck.values.unknown import ASK, Unknown
 
@@ -91,7 +92,19 @@ def streamed(source: Any) -> Any:
 
 def streamed_again(make: Callable[[], Any]) -> Any:
     """A generator expression that is handed on at once: it may be made again."""
-    return Stream(make(), make) if R.region is not None else make()
+    if R.region is None:
+        return make()
+    try:
+        source = make()
+    except Escape as escape:
+        source = _never(escape)
+    return Stream(source, make)
+
+
+def _never(escape: Escape) -> Iterator[Any]:
+    """Elements of something unknown: only who wants one learns that there is nothing to be known."""
+    raise escape
+    yield
 
 
 def iterated(value: Any) -> Any:

@@ -14,13 +14,21 @@ from sgcheck.interp.journal import MISSING
 from sgcheck.interp.runtime import RUNTIME
 from sgcheck.interp.symbolic_apply import APPLY
 from sgcheck.interp.symbolic_questions import Questions
-from sgcheck.interp.symbolic_values import FALSY, NUMBERS, alike, blame, is_number, is_scalar
+from sgcheck.interp.symbolic_values import (
+    FALSY,
+    NUMBERS,
+    alike,
+    blame,
+    calculated,
+    derived,
+    is_scalar,
+)
 from sgcheck.interp.unknown_set import Overlap, UnknownSet
 from sgcheck.resolve.resolution import Reason
 from sgcheck.values.condition import FALSE, TRUE, Condition
 from sgcheck.values.signals import EngineSignal, Escape
 from sgcheck.values.spoken import spoken
-from sgcheck.values.symbols import Choice, Fact, Symbol, Test, Text, Typed
+from sgcheck.values.symbols import Choice, Fact, Symbol, Test, Text
 from sgcheck.values.unknown import Unknown, find_unknown
 
 __all__ = ["FALSY", "SymbolicOperations", "alike", "is_scalar"]
@@ -84,10 +92,7 @@ class SymbolicOperations(Questions):
         if op in ("<", "<=", ">", ">="):
             label = f"{self.show(left)} {op} {self.show(right)}"
             return self.test(self.flag(label, blame(known)))
-        certain = is_number(left) + is_number(right)
-        if certain == 2 or (certain and op in ("-", "/", "//", "**")):
-            return Typed(blame(known), label, NUMBERS)
-        return Unknown(blame(known), label)
+        return derived(label, left, right, types=calculated(op, left, right))
 
     def _text(self, op: str, left: Any, right: Any) -> Any:
         if op == "f-string":
@@ -95,8 +100,8 @@ class SymbolicOperations(Questions):
             held = (find_unknown(p[0]) for p in left if not isinstance(p, str))
             unknown = next((u for u in held if u is not None), right)
             words = "".join(p if isinstance(p, str) else _said(p[0], p[1]) for p in left)
-            return Text(blame(unknown), "".join(parts), words)
-        return Unknown(blame(right), f"{left} {self.show(right)}")
+            return Text(blame(unknown), "".join(parts), words, (unknown,))
+        return derived(f"{left} {self.show(right)}", right)
 
     def unary(self, op: str, value: Unknown) -> Any:
         if op == "not":
@@ -111,7 +116,7 @@ class SymbolicOperations(Questions):
         return (
             mapped
             if mapped is not NotImplemented
-            else Unknown(blame(value), f"{op}{self.show(value)}")
+            else derived(f"{op}{self.show(value)}", value, types=calculated("-", value, value))
         )
 
     def map(self, function: Callable[..., Any], args: Sequence[Any]) -> Any:
@@ -182,7 +187,7 @@ class SymbolicOperations(Questions):
                 return mapped
         if isinstance(value, Fact):
             return value.sg_read(self, name)
-        return Unknown(blame(value), f"{self.show(value)}.{name}")
+        return derived(f"{self.show(value)}.{name}", value)
 
     def method(
         self, value: Unknown, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -221,7 +226,7 @@ class SymbolicOperations(Questions):
         shown = ", ".join(
             [*(self.show(a) for a in args), *(f"{k}={self.show(v)}" for k, v in kwargs.items())]
         )
-        return Unknown(blame(value), f"{self.show(value)}.{name}({shown})")
+        return derived(f"{self.show(value)}.{name}({shown})", value, args, kwargs)
 
     def set_attribute(self, value: Unknown, name: str, new: Any) -> None:
         from sgcheck.interp import guards
@@ -255,7 +260,7 @@ class SymbolicOperations(Questions):
         shown = ", ".join(
             [*(self.show(a) for a in args), *(f"{k}={self.show(v)}" for k, v in kwargs.items())]
         )
-        return Unknown(blame(value), f"{self.show(value)}({shown})")
+        return derived(f"{self.show(value)}({shown})", value, args, kwargs)
 
     def apply(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         known = typed.answer(func, args, kwargs)
@@ -270,15 +275,12 @@ class SymbolicOperations(Questions):
             mapped = self.map(func, args)
             if mapped is not NotImplemented:
                 return mapped
-        unknown = find_unknown([args, kwargs], 6)
-        assert unknown is not None
         shown = ", ".join(
             [*(self.show(a) for a in args), *(f"{k}={self.show(v)}" for k, v in kwargs.items())]
         )
         label = f"{getattr(func, '__name__', 'call')}({shown})"
-        if typed.gives_number(func, args):
-            return Typed(blame(unknown), label, NUMBERS)
-        return Unknown(blame(unknown), label)
+        types = NUMBERS if typed.gives_number(func, args) else ()
+        return derived(label, *args, *kwargs.values(), types=types)
 
     def member(self, kind: Any, value: Unknown) -> Any:
         return self.split(lambda: kind(self.concrete(value)))
@@ -299,8 +301,8 @@ class SymbolicOperations(Questions):
             return self.lookup(value, key, None)
         if isinstance(key, Choice | Test) and not isinstance(value, Unknown):
             return read(value, self.concrete(key))
-        unknown = value if isinstance(value, Unknown) else key
-        return Unknown(blame(unknown), f"{self.show(value)}[{self.show(key)}]")
+        held = value if isinstance(value, Unknown) else key
+        return derived(f"{self.show(value)}[{self.show(key)}]", held, key)
 
     def lookup(self, mapping: dict[Any, Any], key: Any, default: Any) -> Any:
         """`mapping.get(key, default)` for an unknown key."""

@@ -7,9 +7,9 @@ import dataclasses
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from sgcheck.interp.symbolic_values import blame
+from sgcheck.interp.symbolic_values import blame, derived
 from sgcheck.interp.unknown_set import UnknownSet
-from sgcheck.values.symbols import Choice, Fact, Symbol, Test, Typed
+from sgcheck.values.symbols import Choice, Fact, Symbol, Test
 from sgcheck.values.unknown import Unknown, find_unknown
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _apply_getattr(ops: SymbolicOperations, obj: Any, name: Any, *default: Any) 
         return obj.sg_getattr(ops, name, *default)
     if default and isinstance(obj, Unknown):
         there = ops.flag(f"{ops.show(obj)} has {name}", blame(obj))
-        value = Unknown(blame(obj), f"{ops.show(obj)}.{name}")
+        value = derived(f"{ops.show(obj)}.{name}", obj)
         return ops.choice([(there, value), (ops.space.negate(there), default[0])])
     return NotImplemented
 
@@ -121,7 +121,7 @@ def _apply_same_type(kind: type) -> Callable[..., Any]:
             return value
         if isinstance(value, Unknown) and not isinstance(value, Choice | Test):
             label = f"{kind.__name__}({ops.show(value)})"
-            return Typed(blame(value), label, (kind,))
+            return derived(label, value, types=(kind,))
         return NotImplemented
 
     return convert

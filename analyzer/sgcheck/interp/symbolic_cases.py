@@ -13,15 +13,17 @@ from sgcheck.interp.symbolic_values import (
     NUMBERS,
     alike,
     blame,
+    derived,
     is_number,
     is_open_number,
     is_scalar,
     possible,
+    types_of,
     unanswerable,
 )
 from sgcheck.resolve.resolution import Reason
 from sgcheck.values.condition import FALSE, TRUE, Condition, Space
-from sgcheck.values.symbols import Choice, Fact, Symbol, Test, Typed
+from sgcheck.values.symbols import Choice, Fact, Symbol, Test
 from sgcheck.values.unknown import Operations, Unknown
 
 
@@ -193,9 +195,12 @@ class Cases(Operations):
         number = self._numbers.get(key)
         if number is None:
             label = f"number {len(self._numbers) + 1} derived from the {of}"
-            certain = all(is_number(v) for _, v in numbers)
-            number = Typed(reason, label, NUMBERS) if certain else Unknown(reason, label)
-            self._numbers[key] = number
+            if all(is_number(v) for _, v in numbers):
+                types: tuple[type, ...] = NUMBERS
+            else:
+                found = [types_of(v) for _, v in numbers]
+                types = tuple(dict.fromkeys(t for f in found for t in f)) if all(found) else ()
+            number = self._numbers[key] = derived(label, *(v for _, v in numbers), types=types)
         kept = [(c, v) for c, v in cases if not is_open_number(v)]
         return [*kept, (self.space.any_of(c for c, _ in numbers), number)]
 

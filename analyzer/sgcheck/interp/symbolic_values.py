@@ -8,8 +8,8 @@ from typing import Any
 
 from sgcheck.resolve.resolution import Reason
 from sgcheck.values.condition import TRUE
-from sgcheck.values.symbols import Choice, Drawn, Symbol, Test, Text, Typed
-from sgcheck.values.unknown import Unknown
+from sgcheck.values.symbols import Choice, Drawn, Fact, Symbol, Test, Text, Typed
+from sgcheck.values.unknown import Unknown, find_unknown
 
 _SCALARS = (str, int, float, bool, bytes, type(None), enum.Enum, complex)
 
@@ -21,19 +21,77 @@ NUMBERS = (int, float)
 """Types of an unknown that arithmetic has made."""
 
 
+PLAIN = (bool, int, float, str, list, tuple, dict, type(None))
+"""Types of what a model's files and its configuration hold, as far as anyone calculates with it."""
+_ADDED = (str, list, tuple)
+"""Types other than numbers that `+` joins, and `*` repeats."""
+
+
+def types_of(value: Any) -> tuple[type, ...]:
+    """The types that a value can have; empty where they are not known."""
+    if isinstance(value, Choice):
+        found = [types_of(case) for _, case in value.cases]
+        return tuple(dict.fromkeys(t for types in found for t in types)) if all(found) else ()
+    if isinstance(value, Test):
+        return (bool,)
+    if isinstance(value, Typed):
+        types: tuple[type, ...] = value.types
+        return types
+    if isinstance(value, Fact):
+        return value.sg_types
+    if isinstance(value, Unknown):
+        return ()
+    return (type(value),) if type(value) in PLAIN else ()
+
+
 def is_number(value: Any) -> bool:
     """Whether a value, known or not, is certainly a number."""
-    if isinstance(value, Choice):
-        return all(is_number(case) for _, case in value.cases)
-    if isinstance(value, Typed):
-        return bool(value.types) and all(t in (int, float, bool) for t in value.types)
-    return isinstance(value, int | float)
+    if not isinstance(value, Unknown):
+        return isinstance(value, int | float)
+    types = types_of(value)
+    return bool(types) and all(t in (int, float, bool) for t in types)
+
+
+def calculated(op: str, left: Any, right: Any) -> tuple[type, ...]:
+    """The types that `left op right` can have, if it is not an error; empty where that is not known."""
+    mine, other = types_of(left), types_of(right)
+    certain = is_number(left) or is_number(right)
+    if op in ("-", "/", "//", "**"):
+        return NUMBERS if certain or (mine and other and {*mine, *other} <= {*PLAIN}) else ()
+    if op not in ("+", "*") or not mine or not other or not {*mine, *other} <= {*PLAIN}:
+        return NUMBERS if is_number(left) and is_number(right) else ()
+    numbers = any(t in (int, float, bool) for t in mine) and any(
+        t in (int, float, bool) for t in other
+    )
+    if op == "+":
+        rest = [t for t in _ADDED if t in mine and t in other]
+    else:
+        rest = [
+            t
+            for t in _ADDED
+            if (t in mine and {int, bool} & {*other}) or (t in other and {int, bool} & {*mine})
+        ]
+    return (*(NUMBERS if numbers else ()), *rest)
 
 
 def is_open_number(value: Any) -> bool:
-    if isinstance(value, Unknown):
-        return type(value) is Unknown or (is_number(value) and bool not in value.types)
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    """A number, or a computed unknown that may be one."""
+    if not isinstance(value, Unknown):
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    if type(value) is Unknown:
+        return True
+    types = types_of(value)
+    if isinstance(value, Choice | Fact | Test) or bool in types:
+        return False
+    return is_number(value) or (type(value) is Typed and int in types)
+
+
+def derived(label: str, *operands: Any, types: tuple[type, ...] = ()) -> Unknown:
+    """What is computed from unknowns (or from what holds them): for the reason of the first."""
+    of = tuple(u for u in (find_unknown(x, 6) for x in operands) if u is not None)
+    reasons = [blame(unknown) for unknown in of]
+    reason = next((r for r in reasons if r is not BRANCHES_REASON), reasons[0])
+    return Typed(reason, label, types, of) if types else Unknown(reason, label, of)
 
 
 def is_scalar(value: Any) -> bool:

@@ -7,7 +7,7 @@ import dataclasses
 import math
 from typing import Any
 
-from sgcheck.interp.symbolic_values import is_number
+from sgcheck.interp.symbolic_values import PLAIN, is_number
 from sgcheck.values.symbols import Choice, Drawn, Fact, Typed
 from sgcheck.values.unknown import PlainObject, Unknown
 
@@ -31,10 +31,10 @@ def answer(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return _agreed([issubclass(t, classes) for t in types])
     if func is type and not rest:
         return _agreed(types)
-    if not all(t in _VALUES for t in types):
-        return NotImplemented
-    if func in _COPIES and not rest:
+    if func in _COPIES and not rest and all(t in _VALUES for t in types):
         return args[0]
+    if not all(t in PLAIN or t in _VALUES for t in types):
+        return NotImplemented
     if func is dataclasses.is_dataclass or func is callable:
         return False
     if func is hasattr and isinstance(rest[0], str):
@@ -68,6 +68,9 @@ def gives_number(func: Any, args: tuple[Any, ...]) -> bool:
     """Whether a function of Python certainly gives a number for these arguments (or raises)."""
     if func is len:
         return True
+    if func in (min, max) and len(args) > 1:
+        # A number can be compared with numbers only.
+        return any(is_number(a) for a in args)
     if func in _OF_NUMBERS:
         return all(is_number(a) for a in args) and (len(args) > 1 or func in (abs, round))
     return getattr(func, "__module__", None) == "math" and func is getattr(

@@ -106,6 +106,8 @@ def _interrupt(timer: int, number: signal.Signals, seconds: float, undo: list[An
 
     def disarm() -> None:
         signal.setitimer(timer, 0)
+        # A signal that is under way (to another thread, say) would end the process: it is dropped.
+        signal.signal(number, signal.SIG_IGN)
         signal.signal(number, before if before is not None else signal.SIG_DFL)
 
     undo.append(disarm)

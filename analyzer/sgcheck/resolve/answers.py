@@ -133,6 +133,7 @@ class Answers:
         self.started = space.any_of(condition for condition, _ in explored.ends)
         self.user_set = ArgumentParser.given.names()
         self.by_field: dict[str, list[Event]] = {}
+        self.left_open: dict[str, Event] = {}
         for event in self._joined([s.events for _, s in explored.ends]):
             self.by_field.setdefault(event.field, []).append(event)
 
@@ -337,7 +338,7 @@ class Answers:
             because=because,
         )
         if answer.reason is not None:
-            return replace(base, status="unknown", reason=answer.reason)
+            return replace(base, status="unknown", reason=self._placed(name, answer.reason))
         if len(answer.cases) == 1:
             return replace(base, value=answer.cases[0][1])
         cases = tuple(Case(self.words(condition), value) for condition, value in answer.cases)
@@ -356,10 +357,13 @@ class Answers:
             mine = event.condition if event.condition is not None else TRUE
             final = self._adds(mine, covered)
             covered = self.space.either(covered, mine)
+            answer = expand(self.space, event.value, self.started, within=mine, where_there=True)
+            if final and answer.reason is not None:
+                self.left_open.setdefault(name, event)
             steps.append(
                 Because(
                     event.kind,  # type: ignore[arg-type]
-                    self.shown(event.value, self.started, mine),
+                    _shown(answer),
                     event.file,
                     event.line,
                     event.function,
@@ -376,6 +380,13 @@ class Answers:
             else self.default(name, initial, effective=final)
         )
         return tuple(reversed(steps))
+
+    def _placed(self, name: str, reason: Reason) -> Reason:
+        """A reason with a line: where it has none of its own, the last that left the field open."""
+        event = self.left_open.get(name)
+        if reason.file is not None or event is None:
+            return reason
+        return replace(reason, file=event.file, line=event.line)
 
     def _adds(self, condition: Condition, known: Condition) -> bool:
         """Whether some path that starts has a condition and is not among the known ones."""
@@ -420,15 +431,6 @@ class Answers:
             )
         return self.machine.places
 
-    def shown(self, value: Any, given: Condition, within: Condition = TRUE) -> JsonValue:
-        """The value of one step: a list of its cases where it has several."""
-        answer = expand(self.space, value, given, within=within, where_there=True)
-        if answer.reason is not None:
-            return f"<unknown: {answer.reason.code}>"
-        if len(answer.cases) == 1:
-            return answer.cases[0][1]
-        return [case for _, case in answer.cases]
-
     # -- log and environment ---------------------------------------------------------------
 
     def log(self) -> tuple[LogLine, ...]:
@@ -462,10 +464,19 @@ class Answers:
             value = cases[0][1] if len(cases) == 1 else Choice(cases)
             if not isinstance(value, Unknown) and value == old:
                 continue
-            shown = self.shown(value, given)
+            shown = _shown(expand(self.space, value, given, where_there=True))
             if shown != old:
                 out[name] = shown
         return out
+
+
+def _shown(answer: Expanded) -> JsonValue:
+    """The value of one step: a list of its cases where it has several."""
+    if answer.reason is not None:
+        return f"<unknown: {answer.reason.code}>"
+    if len(answer.cases) == 1:
+        return answer.cases[0][1]
+    return [case for _, case in answer.cases]
 
 
 def left_behind(value: Any, before: Any, by_import: Any) -> Any:

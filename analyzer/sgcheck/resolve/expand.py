@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from sgcheck.interp.journal import MISSING
+from sgcheck.resolve.depends import reason_of
 from sgcheck.resolve.plain import plain
 from sgcheck.resolve.resolution import JsonValue, Reason
 from sgcheck.values.condition import TRUE, Condition, Space, Variable, variables_of
@@ -144,7 +145,7 @@ def _known(path: _Path, value: Any, depth: int = 0) -> Any:
         if found is not MISSING:
             return found
     if isinstance(value, Unknown):
-        raise _Open(object.__getattribute__(value, "reason"))
+        raise _Open(reason_of(value))
     if isinstance(value, str):
         if str(PROCESS_ID) in value:
             raise _Open(Reason("nondeterministic", detail="process id"))

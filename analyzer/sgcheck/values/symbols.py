@@ -39,8 +39,10 @@ class Text(Unknown):
 
     __slots__ = ("sg_words",)
 
-    def __init__(self, reason: Reason, label: str, words: str) -> None:
-        super().__init__(reason, label)
+    def __init__(
+        self, reason: Reason, label: str, words: str, of: tuple[Unknown, ...] = ()
+    ) -> None:
+        super().__init__(reason, label, of)
         object.__setattr__(self, "sg_words", words)
 
 
@@ -49,8 +51,14 @@ class Typed(Unknown):
 
     __slots__ = ("types",)
 
-    def __init__(self, reason: Reason, label: str, types: tuple[type, ...]) -> None:
-        super().__init__(reason, label)
+    def __init__(
+        self,
+        reason: Reason,
+        label: str,
+        types: tuple[type, ...],
+        of: tuple[Unknown, ...] = (),
+    ) -> None:
+        super().__init__(reason, label, of)
         object.__setattr__(self, "types", types)
 
 
@@ -81,6 +89,9 @@ class Fact(Unknown):
     """
 
     __slots__ = ()
+
+    sg_types: tuple[type, ...] = ()
+    """The types that it can have where it is calculated with; empty: they are not known."""
 
     def sg_read(self, ops: Any, name: str) -> Any:
         """The attribute `name`."""

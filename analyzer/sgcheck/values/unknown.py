@@ -152,12 +152,16 @@ BIRTHS = itertools.count()
 
 
 class Unknown:  # noqa: PLW1641 (`__hash__` is one of those that refuse)
-    """An opaque unknown: only the reason is known."""
+    """An opaque unknown: only the reason is known.
 
-    __slots__ = ("label", "reason", "sg_born")
+    `sg_of` are the unknowns that it was computed from, none for one that is a question by itself.
+    """
 
-    def __init__(self, reason: Reason, label: str = "") -> None:
+    __slots__ = ("label", "reason", "sg_born", "sg_of")
+
+    def __init__(self, reason: Reason, label: str = "", of: tuple[Unknown, ...] = ()) -> None:
         object.__setattr__(self, "sg_born", next(BIRTHS))
+        object.__setattr__(self, "sg_of", of)
         object.__setattr__(self, "reason", reason)
         object.__setattr__(self, "label", label or reason.code)
 

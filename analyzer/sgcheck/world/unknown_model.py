@@ -13,7 +13,7 @@ from typing import Any
 
 from sgcheck.interp.journal import MISSING
 from sgcheck.interp.runtime import RUNTIME as R
-from sgcheck.interp.symbolic_values import FALSY
+from sgcheck.interp.symbolic_values import FALSY, PLAIN
 from sgcheck.resolve.resolution import Reason
 from sgcheck.values.condition import FALSE, TRUE, Condition
 from sgcheck.values.signals import Escape
@@ -59,6 +59,8 @@ class JsonFact(Fact):
     """A part of one of the model's JSON files: an object, a list or a plain value."""
 
     __slots__ = ("changed", "given", "known")
+
+    sg_types: tuple[type, ...] = PLAIN
 
     def __init__(self, label: str, given: Mapping[str, Any] | None = None) -> None:
         super().__init__(UNKNOWN, label)
@@ -264,6 +266,8 @@ class ConfigFact(JsonFact):
     """The configuration object (and `config.json`) of the unknown model."""
 
     __slots__ = ("base", "names", "part")
+
+    sg_types = ()
 
     def __init__(
         self,
