@@ -201,6 +201,36 @@ STORED = [
     "some = (x for x in (1, 2, 5))\nif config.hidden_size > 3000:\n    next(some)\nself.first = list(some)",
     "def made():\n    yield 1\n    yield 2\nsome = made()\nif config.hidden_size > 3000:\n    next(some)\nself.first = list(some)",
 ]
+WALKED = [
+    """
+for position, size in enumerate((1000, 3000, 4500)):
+    if config.hidden_size < size:
+        self.first = position
+        break
+""",
+    """
+def last(rows, name):
+    for _source, row in reversed(rows):
+        if name in row:
+            return row[name]
+    return "none"
+rows = [("a", {"one": 1, "two": 2})]
+if config.hidden_size > 3000:
+    rows.append(("b", {"one": helper(config, 20)}))
+if config.model_type == "llama":
+    rows.append(("c", {"two": 5}))
+self.first, self.second = last(rows, "one"), last(rows, "two")
+""",
+    """
+def reversed(rows):
+    return held
+held = iter((1, 2, 3))
+for size in reversed(()):
+    if config.hidden_size < size * 2000:
+        break
+self.first = list(held)
+""",
+]
 FILTERED = [
     "self.first = [x for x in (1, 2, 5) if config.hidden_size > x * 1000]",
     "self.first = {x for x in (1, 2, 5) if helper(config, x * 10) == 'deep'}",
@@ -232,6 +262,7 @@ SIMPLE = st.sampled_from(
     [
         *GENERATED,
         *FILTERED,
+        *WALKED[:2],
         *COMPUTED,
         *(HELD.format(use=use) for use in USES),
         "self.first = 1",
@@ -365,6 +396,11 @@ self.first = first(some)
     reasons = {case.reason.code for case in hidden.outcome.cases if case.reason is not None}
     assert reasons == {"engine(a run that is not repeated)"}
     assert all(is_inside(predict(predictor, m), hidden, *reasons) for m in models)
+
+
+@pytest.mark.parametrize("program", WALKED)
+def test_loops_over_what_a_builtin_makes(models: list[ModelFacts], program: str) -> None:
+    holds_for_every_model(models, program)
 
 
 @pytest.mark.parametrize("program", FILTERED)

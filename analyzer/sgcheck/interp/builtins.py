@@ -173,6 +173,8 @@ def _lift(native: Callable[..., Any]) -> Callable[..., Any]:
         return guards.native_call(native, args, kwargs)
 
     run.__name__ = run.__qualname__ = name
+    if walks:
+        iterators.WALKING.add(run)
     return run
 
 

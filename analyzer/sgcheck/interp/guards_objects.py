@@ -20,7 +20,7 @@ from types import (
 from typing import Any
 
 from sgcheck.interp import access, constructors, natives
-from sgcheck.interp.iterators import Stream
+from sgcheck.interp.iterators import WALKING, Stream, Walk
 from sgcheck.interp.runtime import RUNTIME
 from sgcheck.syntax.names import (
     FORBIDDEN_ATTRIBUTES,
@@ -220,6 +220,14 @@ def call_dropped(func: Any, /, *args: Any, **kwargs: Any) -> Any:
         R.step()
         return explored(func, args, kwargs, dropped=True)
     return call(func, *args, **kwargs)
+
+
+def call_walked(func: Any, /, *args: Any) -> Any:
+    """`func(*args)` over which a loop runs: elements that are all there need no iterator."""
+    found = call(func, *args)
+    if type(found) is Walk and type(func) is FunctionType and func in WALKING:
+        return found.elements
+    return found
 
 
 def explored(

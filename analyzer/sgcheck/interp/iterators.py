@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
+from weakref import WeakSet
 
 from sgcheck.interp.runtime import RUNTIME as R
 from sgcheck.resolve.resolution import Reason
@@ -36,7 +37,7 @@ def _settled(at: Any) -> int:
 class Walk:
     """An iterator over elements that are all there, with a function for each and a test for each."""
 
-    __slots__ = ("_at", "_elements", "_function", "_test")
+    __slots__ = ("_at", "_function", "_test", "elements")
 
     def __init__(
         self,
@@ -44,7 +45,7 @@ class Walk:
         function: Callable[[Any], Any] | None = None,
         test: Callable[[Any], Any] | None = None,
     ) -> None:
-        self._elements = elements
+        self.elements = elements
         self._function = function
         self._test = test
         self._at: Any = 0
@@ -54,8 +55,8 @@ class Walk:
 
     def __next__(self) -> Any:
         at = _settled(self._at)
-        while at < len(self._elements):
-            element = self._elements[at]
+        while at < len(self.elements):
+            element = self.elements[at]
             at += 1
             if self._test is None or self._test(element):
                 self._go(at)
@@ -67,6 +68,10 @@ class Walk:
         if R.journal is not None:
             R.journal.attr(self, "_at")
         self._at = at
+
+
+WALKING: WeakSet[Callable[..., Any]] = WeakSet()
+"""The builtins that give a `Walk` of their own: `enumerate`, `reversed`, `zip`."""
 
 
 class Stream:
@@ -141,7 +146,7 @@ def mapped(function: Callable[..., Any], sources: Sequence[Any]) -> Any:
     """`map` where paths are explored."""
     rows = combined(zip, tuple(sources), {"strict": False})
     if type(rows) is Walk:
-        return Walk(rows._elements, lambda values: function(*values))
+        return Walk(rows.elements, lambda values: function(*values))
     return Stream(function(*values) for values in rows)
 
 
@@ -149,5 +154,5 @@ def filtered(test: Callable[[Any], Any], source: Any) -> Any:
     """`filter` where paths are explored."""
     walk = walked(source)
     if type(source) in SIZED:
-        return Walk(walk._elements, test=test)
+        return Walk(walk.elements, test=test)
     return Stream(value for value in walk if test(value))

@@ -227,6 +227,7 @@ class _Rewriter:
                 ast.copy_location(leave, node),
                 self._unless(left, [ast.copy_location(taken, node), *body], node),
             ]
+            node.iter.walked = True  # type: ignore[attr-defined]
             kept = ast.Assign([ast.copy_location(ast.Name(source, ast.Store()), node)], node.iter)
             before = [ast.copy_location(kept, node)]
             if stop in left:

@@ -127,9 +127,10 @@ class Expressions(Base):
             return call
         if isinstance(func, ast.Name) and self._is_plain(node) and self._calls_python(func.id):
             return self._plain_call(func, node)
-        return self._at(
-            ast.Call(self._load("c", node), [self.visit(func), *node.args], node.keywords), node
-        )
+        # A loop takes all elements of what it runs over, and nobody else has it.
+        walked = self.branching and getattr(node, "walked", False) and self._is_plain(node)
+        guard = self._load("cw" if walked else "c", node)
+        return self._at(ast.Call(guard, [self.visit(func), *node.args], node.keywords), node)
 
     @staticmethod
     def _again(node: ast.expr) -> ast.expr | None:

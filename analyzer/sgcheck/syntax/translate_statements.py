@@ -246,6 +246,7 @@ class Statements(Patterns):
     def visit_For(self, node: ast.For) -> ast.stmt:
         # Where no paths are explored the turns are counted when the loop begins, or by its source.
         tick = [self._tick(node)] if self.branching else []
+        node.iter.walked = True  # type: ignore[attr-defined]
         node.iter = self._iterated(node.iter, "it" if self.branching else "each")
         target, after = self._plain_target(node.target, node)
         node.target = target

@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-VERSION = 20
+VERSION = 21
 """Raised whenever translated code changes: part of the cache key."""
