@@ -331,3 +331,18 @@ def test_a_readers_fault_is_a_skip(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "_read", fail)
     found = read_launches("sglang serve", "x.sh")
     assert found.skipped[0].reason == "sgcheck could not read it (KeyError: 'x')"
+
+
+def test_a_thousand_branching_functions_are_followed_in_part_and_that_is_said() -> None:
+    branches = "".join(f"  if a{i}: c += ['--x{i}']\n" for i in range(10))
+    start = "  c = ['python', '-m', 'sglang.launch_server']\n"
+    text = "".join(f"def g{i}():\n{start}{branches}  run(c)\n" for i in range(1000))
+    reading = read_launches(f"import subprocess\n{text}", "x.py")
+    assert reading.launches
+    assert ["too many paths" in skipped.reason for skipped in reading.skipped] == [True]
+
+
+def test_blocks_of_a_template_that_never_close() -> None:
+    text = "args:\n- sglang.launch_server\n" + "{{- if x }}\n" * 50_000
+    reading = read_launches(text, "x.yaml")
+    assert [skipped.reason for skipped in reading.skipped] == ["nested too deeply"]

@@ -56,9 +56,17 @@ def test_words_of_braces_stand_where_they_are_written() -> None:
     assert [word.exact for word in launch.argv] == [True, True, True, True, False, False]
 
 
-def test_braces_of_very_many_words_are_not_counted_out() -> None:
-    (launch,) = launches(f"{START} --bs {{1..99999}} {{1,2}}{{1..400}}\n")
-    assert words(launch) == ["--bs", "{1..99999}", "{1,2}{1..400}"]
+@pytest.mark.parametrize("word", ["{1..99999}", "{1,2}{1..400}", "{a,b}" * 50, "{" * 50 + "a,b"])
+def test_braces_of_very_many_words_are_not_counted_out(word: str) -> None:
+    (launch,) = launches(f"{START} --bs {word}\n")
+    assert words(launch) == ["--bs", f"?{word}"]
+    assert launch.argv[1].many == "any"
+
+
+def test_all_braces_of_a_script_are_bounded() -> None:
+    (launch,) = launches(f"{START} --bs {' '.join(['{1..500}'] * 100)}\n")
+    assert len(launch.argv) < 10_200
+    assert launch.argv[-1].text is None
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from sgcheck.scan.text import FILL, Hole, Mapped, SourceFile, join
 
 _MAX_CONDITIONS = 4
+_MAX_OPEN = 200
 _OPENERS = ("if", "with", "range", "define", "block", "for", "macro", "call")
 _SILENT = [
     "if",
@@ -36,6 +37,7 @@ _SILENT = [
     "break",
     "continue",
 ]
+_OPENING = re.compile(r"\{[{%]")
 _REASON = "filled in by a template"
 
 
@@ -104,10 +106,10 @@ def variants(file: SourceFile) -> list[Variant]:
 def _actions(text: str) -> Iterator[_Action]:
     at = 0
     while True:
-        one, two = text.find("{{", at), text.find("{%", at)
-        start = min((p for p in (one, two) if p >= 0), default=-1)
-        if start < 0:
+        opening = _OPENING.search(text, at)
+        if opening is None:
             return
+        start = opening.start()
         closing = "}}" if text[start + 1] == "{" else "%}"
         stop = text.find(closing, start + 2)
         if stop < 0:
@@ -190,6 +192,8 @@ def _follow(blocks: list[_Block], action: _Action) -> bool:
     """Open, turn or close a block; whether one was opened or turned."""
     head = action.head
     if head in _OPENERS:
+        if len(blocks) >= _MAX_OPEN:
+            raise RecursionError("blocks of a template")
         kind = "range" if head in ("range", "for") else head
         blocks.append(_Block(kind, " ".join(action.body.split()[1:])))
         return True

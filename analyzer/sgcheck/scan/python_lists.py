@@ -217,7 +217,8 @@ class _Reader:
         for node in nodes:
             out: list[Path] = []
             for path in paths:
-                self.steps += 1
+                # Every path is compared and copied with all its names.
+                self.steps += 1 + len(path.values) // 200
                 if self.steps > _MAX_STEPS:
                     raise _TooManySteps
                 out += self._statement(node, path)

@@ -78,11 +78,16 @@ def text_of(value: PyValue) -> object:
     return value
 
 
+def alike(one: PyValue, other: PyValue) -> bool:
+    """Whether two values are the same one or have the same text. Most are shared between paths."""
+    return one is other or text_of(one) == text_of(other)
+
+
 def same(a: Path, b: Path) -> bool:
     """Whether two paths leave the same values."""
     if a.values.keys() != b.values.keys() or a.env.keys() != b.env.keys():
         return False
-    return all(text_of(v) == text_of(b.values[k]) for k, v in a.values.items()) and all(
+    return all(alike(v, b.values[k]) for k, v in a.values.items()) and all(
         v.text == b.env[k].text for k, v in a.env.items()
     )
 
@@ -98,9 +103,7 @@ def limited(paths: list[Path], more: Callable[[], Field]) -> list[Path]:
     joined.assumptions = ()
     for other in paths[1:]:
         for name in dict.fromkeys((*joined.values, *other.values)):
-            if text_of(joined.values.get(name, UNKNOWN)) != text_of(
-                other.values.get(name, UNKNOWN)
-            ):
+            if not alike(joined.values.get(name, UNKNOWN), other.values.get(name, UNKNOWN)):
                 lists = [path.values.get(name) for path in (joined, other)]
                 joined.values[name] = shared(lists, more)
     return [joined]

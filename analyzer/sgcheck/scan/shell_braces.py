@@ -12,6 +12,7 @@ from tree_sitter import Node
 from sgcheck.scan.shell_tree import Script
 
 _MAX_WORDS = 512
+_MAX_BRACES = 40
 _NUMBERS = re.compile(r"(-?\d{1,6})\.\.(-?\d{1,6})(?:\.\.(-?\d{1,6}))?")
 _LETTERS = re.compile(r"([A-Za-z])\.\.([A-Za-z])")
 
@@ -36,23 +37,23 @@ class Plain:
 Piece: TypeAlias = "Made | Plain | Node"
 
 
-class _TooMany(Exception):
-    """The braces stand for more words than any command has."""
+class TooMany(Exception):
+    """The braces stand for more words than any command has, or are nested too deeply."""
 
 
 def brace_words(script: Script, node: Node) -> list[list[Piece]] | None:
     """The words that one word with braces stands for, as their pieces; None where nothing is expanded.
 
     A piece that is a node is quoted or an expansion. Braces without a comma or a range stay as they are.
+    Raises TooMany.
     """
     if node.type not in ("concatenation", "brace_expression") or "{" not in script.source(node):
         return None
     if node.type == "concatenation" and not any(_opens(script, c) for c in node.children):
         return None
-    try:
-        words = _words(_atoms(script, node), script.raw)
-    except _TooMany:
-        return None
+    if script.source(node).count("{") > _MAX_BRACES:
+        raise TooMany
+    words = _words(_atoms(script, node), script.raw)
     return [_merged(word) for word in words] if len(words) > 1 else None
 
 
@@ -95,7 +96,7 @@ def _words(atoms: Sequence[Piece], raw: str) -> list[list[Piece]]:
             continue
         tails = _words(atoms[stop + 1 :], raw)
         if len(inside) * len(tails) > _MAX_WORDS:
-            raise _TooMany
+            raise TooMany
         return [[*atoms[:i], *middle, *tail] for middle in inside for tail in tails]
     return [list(atoms)]
 
@@ -136,7 +137,7 @@ def _range(atoms: Sequence[Piece], raw: str) -> list[list[Piece]] | None:
         padded = any(n.lstrip("-").startswith("0") and len(n) > 1 for n in numbers.group(1, 2))
         steps = _steps(int(numbers[1]), int(numbers[2]), int(numbers[3] or 1))
         if len(steps) > _MAX_WORDS:
-            raise _TooMany
+            raise TooMany
         texts = [f"{n:0{width}d}" if padded else str(n) for n in steps]
     return [[Made(text, first.start, last.end)] for text in texts]
 

@@ -13,7 +13,7 @@ from tree_sitter import Node
 
 from sgcheck.scan.shell_arith import arithmetic
 from sgcheck.scan.shell_arrays import array_name, element, is_map, sliced, spaced
-from sgcheck.scan.shell_braces import Made, Piece, Plain, brace_words
+from sgcheck.scan.shell_braces import Made, Piece, Plain, TooMany, brace_words
 from sgcheck.scan.shell_building import Building
 from sgcheck.scan.shell_nodes import flag_variables
 from sgcheck.scan.shell_quotes import IN_QUOTES, ansi, unescape
@@ -35,6 +35,7 @@ _EXPANSIONS = frozenset(
 _DEFAULTS = frozenset({":-", "-", ":=", "="})
 _ALTERNATIVES = frozenset({":+", "+"})
 _MAX_TEXT = 100_000
+_MAX_BRACED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +59,22 @@ class Expander:
         self.capture = capture
         self.flag_variables = flag_variables(script)
         self._assumed: list[str] = []
+        self._braced = 0
 
     def fields(self, node: Node, state: State) -> list[Field]:
         """The words that one word of the script becomes: usually one, none or many for arrays."""
         whole = self._whole_array(node, state)
         if whole is not None:
             return list(whole)
-        words = brace_words(self.script, node)
+        place = self.script.place(node)
+        try:
+            words = brace_words(self.script, node)
+            self._braced += len(words or ())
+            if self._braced > _MAX_BRACED:
+                raise TooMany
+        except TooMany:
+            return [Field(self.hole(node, "braces of very many words", spliced=True), *place)]
         if words is not None:
-            place = self.script.place(node)
             made = [f for word in words for f in self._of_pieces(word, state)]
             return [f if f.start >= 0 else replace(f, start=place[0], end=place[1]) for f in made]
         self._assumed = []
