@@ -24,6 +24,7 @@ from sgcheck.report.document import (
     failed_document,
     same_value,
 )
+from sgcheck.report.lines import LineWriter
 from sgcheck.resolve.resolution import (
     Because,
     Case,
@@ -160,6 +161,33 @@ def test_every_document_is_valid_and_survives_json(
         if original.status == "decided" and not has_special_float(original.value):
             assert same_value(answer["value"], original.value)
         assert ("because" in answer) == trace
+
+
+@given(st.lists(resolutions, min_size=1, max_size=3), st.booleans())
+def test_a_writer_of_many_lines_writes_what_each_would_be_alone(
+    many: list[Resolution], trace: bool
+) -> None:
+    selection = Selection(None, False, trace)
+    writer = LineWriter(selection)
+    for case_id, resolution in enumerate([*many, *many]):
+        line = writer.line(resolution, case_id)
+        alone = dump_line(check_document(resolution, selection, case_id=case_id))
+        assert line.isascii() and "\n" not in line
+        assert json.loads(line) == json.loads(alone)
+
+
+def test_a_writer_of_many_lines_remembers_a_limited_number_of_answers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sgcheck.report.lines.KEPT_ANSWERS", 2)
+    writer = LineWriter(Selection())
+    for name in ("a", "b", "c", "a"):
+        resolution = structs.replace(
+            samples.ALL[next(iter(samples.ALL))](),
+            fields={name: FieldAnswer(name, "decided", value=name)},
+        )
+        assert json.loads(writer.line(resolution))["fields"][name]["value"] == name
+    assert len(writer._written) <= 2
 
 
 def has_special_float(value: Any) -> bool:

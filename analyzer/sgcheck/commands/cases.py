@@ -13,7 +13,8 @@ from sgcheck.commands.engine import PredictorPool
 from sgcheck.commands.levels import level_of
 from sgcheck.commands.options import SourceChoice
 from sgcheck.errors import SgcheckError, UsageError
-from sgcheck.report.document import Selection, check_document, dump_line, failed_document
+from sgcheck.report.document import Selection, dump_line, failed_document
+from sgcheck.report.lines import LineWriter
 
 if TYPE_CHECKING:
     from sgcheck.resolve.launch import Launch
@@ -51,6 +52,7 @@ class CaseWorker:
     def __init__(self, settings: BatchSettings) -> None:
         self._settings = settings
         self._pool = PredictorPool(settings.source)
+        self._writer = LineWriter(settings.selection)
         self._load_model = lru_cache(KEPT_MODELS)(self._load_model_from_disk)
 
     def answer(self, line: bytes) -> Answer:
@@ -83,10 +85,10 @@ class CaseWorker:
         launch = self._launch(case)
         predictor = self._pool.get(case.get("sglang"))
         resolution = predictor.check(launch, trace=selection.trace)
-        document = check_document(resolution, selection, case_id=case.get("id"))
+        line = self._writer.line(resolution, case.get("id"))
         names = selection.names or frozenset()
         absent = names - resolution.fields.keys() if resolution.fields else frozenset[str]()
-        return Answer(dump_line(document), level_of(resolution.outcome.status), absent=absent)
+        return Answer(line, level_of(resolution.outcome.status), absent=absent)
 
     def _launch(self, case: Mapping[str, Any]) -> Launch:
         from sgcheck.resolve.launch import Launch, main_model_path, named_files, named_folders

@@ -69,8 +69,7 @@ def tree_frame() -> FrameType:
     """The innermost frame that runs code of the tree."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        space = frame.f_globals.get("__builtins__")
-        if isinstance(space, dict) and MARK in space:
+        if MARK in frame.f_builtins:
             return frame
         frame = frame.f_back
     raise Refused("no frame of the tree")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
@@ -76,8 +76,14 @@ def check_document(
     *,
     case_id: JsonValue = None,
     findings: Sequence[Mapping[str, JsonValue]] = (),
+    show: Callable[[FieldAnswer, bool], JsonValue] | None = None,
 ) -> Document:
-    """The document of one launch; `case_id`, when not None, becomes its `id`."""
+    """The document of one launch; `case_id`, when not None, becomes its `id`.
+
+    `show` makes JSON of the answers of fields, with or without what made them so, where
+    `answer_document` does not.
+    """
+    show = show or answer_document
     selection = selection or Selection()
     tree, target, model = resolution.sglang, resolution.target, resolution.model
     document: Document = {"schema": SCHEMA}
@@ -93,7 +99,7 @@ def check_document(
         "argv": list(resolution.argv),
         "outcome": outcome_document(resolution.outcome),
         "fields": {
-            name: answer_document(answer, selection.trace)
+            name: show(answer, selection.trace)
             for name, answer in selection.fields_of(resolution).items()
         },
         "effective": {

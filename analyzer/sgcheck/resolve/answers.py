@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from sgcheck.resolve.predict import Predictor
 
 _MISSING = dataclasses.MISSING
-_SIMPLE = (bool, type(None), str, int)
+_SIMPLE = frozenset({bool, type(None), str, int})
 """Types of defaults that are reported as they are."""
 
 
@@ -130,6 +130,9 @@ class Answers:
         self.trace = trace
         self.explored = explored
         self.usual = predictor.untouched
+        self.initial = trace.initial if trace is not None else {}
+        ends = explored.ends
+        self.only_end = ends[0][1].values if len(ends) == 1 else None
         self.started = space.any_of(condition for condition, _ in explored.ends)
         self.user_set = ArgumentParser.given.names()
         self.by_field: dict[str, list[Event]] = {}
@@ -264,7 +267,11 @@ class Answers:
     # -- fields ------------------------------------------------------------------------
 
     def fields(self) -> dict[str, FieldAnswer]:
-        return {name: self._bounded(name) for name in self.names()}
+        default = self.defaults.get
+        return {
+            name: self.untouched(name, default(name, _MISSING)) or self._bounded(name)
+            for name in self.names()
+        }
 
     def _bounded(self, name: str) -> FieldAnswer:
         """The answer for a field; one that takes too much is unknown, and no other for its sake."""
@@ -289,23 +296,18 @@ class Answers:
         return list(names)
 
     def value(self, name: str) -> Any:
+        if self.only_end is not None:
+            return self.only_end.get(name)
         ends = self.explored.ends
-        if len(ends) == 1:
-            return ends[0][1].values.get(name)
         return Choice(tuple((condition, snapshot.values.get(name)) for condition, snapshot in ends))
 
     def untouched(self, name: str, default: Any) -> FieldAnswer | None:
         """The answer for a field that nothing has given a value; the same for every launch."""
-        if (
-            name in self.user_set
-            or name in self.by_field
-            or len(self.explored.ends) != 1
-            or type(default) not in _SIMPLE
-        ):
+        if type(default) not in _SIMPLE or name in self.by_field or name in self.user_set:
             return None
-        value = self.explored.ends[0][1].values.get(name)
-        initial = self.trace.initial.get(name, default) if self.trace is not None else default
-        if value is not default or initial is not default:
+        if self.only_end is None or self.only_end.get(name) is not default:
+            return None
+        if self.initial.get(name, default) is not default:
             return None
         known = self.usual.get(name)
         if known is None or known[0] is not default or known[1] is not (self.trace is not None):
@@ -317,12 +319,9 @@ class Answers:
 
     def field(self, name: str) -> FieldAnswer:
         default = self.defaults.get(name, _MISSING)
-        usual = self.untouched(name, default)
-        if usual is not None:
-            return usual
         shown_default = None if default is _MISSING else plain(default)
         user_set = name in self.user_set
-        initial = self.trace.initial.get(name, default) if self.trace is not None else default
+        initial = self.initial.get(name, default)
         user_value = plain(initial) if user_set and initial is not _MISSING else None
         if user_set and isinstance(initial, Unknown):
             user_value = "?"

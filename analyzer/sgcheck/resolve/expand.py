@@ -19,6 +19,9 @@ from sgcheck.world.stdlib.system import PROCESS_ID
 
 _MAX_CASES = 64
 _DEPTH = 8
+_SCALARS = frozenset({type(None), bool, int, str})
+_NUMBERS = frozenset({type(None), bool, int, float})
+_SHOWN_ID = str(PROCESS_ID)
 
 
 class _Split(Exception):
@@ -56,6 +59,8 @@ def expand(
 
     With `where_there` it may be absent there.
     """
+    if type(value) in _SCALARS and not _names_process(value):
+        return Expanded(((within, value),))
     todo = [within]
     done: list[tuple[Condition, JsonValue]] = []
     steps = 0
@@ -125,8 +130,20 @@ class _Path:
         return possible[0] if possible and isinstance(possible[0], plain_types) else MISSING
 
 
+def _names_process(value: Any) -> bool:
+    """Whether a number or a text is or holds the number of the process, which is different each time."""
+    if type(value) is int:
+        return value == PROCESS_ID
+    return isinstance(value, str) and _SHOWN_ID in value
+
+
 def _known(path: _Path, value: Any, depth: int = 0) -> Any:
     """`value` with every choice settled by `path`."""
+    kind = type(value)
+    if kind in _SCALARS and not _names_process(value):
+        return value
+    if kind is list and PROCESS_ID not in value and _NUMBERS.issuperset(map(type, value)):
+        return value
     if isinstance(value, Choice):
         there = [(condition, case) for condition, case in value.cases if path.may(condition)]
         conditions = [condition for condition, _ in there]
@@ -146,13 +163,11 @@ def _known(path: _Path, value: Any, depth: int = 0) -> Any:
             return found
     if isinstance(value, Unknown):
         raise _Open(reason_of(value))
-    if isinstance(value, str):
-        if str(PROCESS_ID) in value:
+    if isinstance(value, str | int):
+        if _names_process(value):
             raise _Open(Reason("nondeterministic", detail="process id"))
         return value
-    if value is None or isinstance(value, bool | int | float | enum.Enum) or depth > _DEPTH:
-        if type(value) is int and value == PROCESS_ID:
-            raise _Open(Reason("nondeterministic", detail="process id"))
+    if value is None or isinstance(value, float | enum.Enum) or depth > _DEPTH:
         return value
     if isinstance(value, dict):
         out = {}

@@ -50,6 +50,8 @@ class Machine:
         self.fields: dict[str, Any] | None = None
         """Fields of the record class with their defaults, once its module has run."""
         self.record: type | None = None
+        self.entry: Any = None
+        """The module of the record class, once it has run and can be entered."""
         self.places: dict[str, Place] | None = None
         """Where the fields are declared, once somebody has asked."""
         self.world = World(

@@ -27,7 +27,6 @@ from sgcheck.world.world import World
 
 METHOD = "add_cli_args"
 _PLAIN = (str, bool, type, type(None))
-_PARTS: tuple[type, ...] = (argparse.Action, argparse._ActionsContainer)
 
 
 class _Built(Struct, frozen=True):
@@ -195,19 +194,28 @@ def copy_parser(source: ArgumentParser, target: ArgumentParser) -> None:
     """
     copies: dict[int, Any] = {id(source): target}
 
-    def part(value: Any) -> Any:
-        if not isinstance(value, _PARTS):
-            return value
-        known = copies.get(id(value))
-        if known is None:
-            known = copies[id(value)] = object.__new__(type(value))
-            if isinstance(value, argparse.Action):
-                known.__dict__.update(value.__dict__)
-                if "container" in known.__dict__:
-                    known.__dict__["container"] = part(value.__dict__["container"])
-            else:
-                fill(value, known)
+    def action(value: argparse.Action) -> argparse.Action:
+        # Hundreds of them, for each launch: a copied dictionary is quicker than a filled one.
+        known: argparse.Action = object.__new__(type(value))
+        copies[id(value)] = known
+        content = value.__dict__.copy()
+        container = content.get("container")
+        if container is not None:
+            content["container"] = part(container)
+        object.__setattr__(known, "__dict__", content)
         return known
+
+    def part(value: Any) -> Any:
+        known = copies.get(id(value))
+        if known is not None:
+            return known
+        if isinstance(value, argparse.Action):
+            return action(value)
+        if isinstance(value, argparse._ActionsContainer):
+            known = copies[id(value)] = object.__new__(type(value))
+            fill(value, known)
+            return known
+        return value
 
     def fill(old: Any, new: Any) -> None:
         for name, value in vars(old).items():

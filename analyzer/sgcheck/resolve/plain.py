@@ -13,12 +13,16 @@ from sgcheck.values.unknown import Unknown
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 _DEPTH = 8
+_AS_IT_IS = frozenset({type(None), bool, int, str})
 
 
 def plain(value: Any, depth: int = 0) -> JsonValue:
     """A JSON form: enums by name (string enums by value), sets sorted, records as objects."""
-    if value is None or isinstance(value, bool):
-        return value
+    kind = type(value)
+    if kind in _AS_IT_IS:
+        return value  # type: ignore[no-any-return]
+    if kind is list and _AS_IT_IS.issuperset(map(type, value)):
+        return value[:]  # type: ignore[no-any-return]
     if isinstance(value, enum.Enum):
         inner = value.value
         return inner if isinstance(inner, str | int) and isinstance(value, str) else value.name

@@ -185,6 +185,8 @@ class Predictor:
 
     def _entry(self, machine: Machine, launch: Launch, explorer: Explorer | None = None) -> Any:
         """The module of `ServerArgs`, or the reason (or error) why it cannot be had."""
+        if machine.entry is not None:
+            return machine.entry
         with machine.interpreter.running(explorer or OpaqueOperations(), **self._limits):
             try:
                 if machine.fields is None:
@@ -196,6 +198,7 @@ class Predictor:
                     machine.parser.install(module.ServerArgs)
                 if not callable(module.prepare_server_args):
                     raise TypeError("prepare_server_args is no function")
+                machine.entry = module
                 return module
             except (EngineSignal, RecursionError, MemoryError) as signal:
                 return _stopped(signal)

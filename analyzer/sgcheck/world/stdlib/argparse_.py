@@ -74,6 +74,16 @@ class Given:
         return out
 
 
+_READ = object.__getattribute__
+_WRITE = object.__setattr__
+
+
+class Unwatched(argparse.Namespace):
+    """What a `Namespace` is while the defaults are put in, which come from no name."""
+
+    __module__ = "argparse"
+
+
 class Namespace(argparse.Namespace):
     """`argparse.Namespace` inside the interpreter: notes which name hands its value to which."""
 
@@ -90,10 +100,10 @@ class Namespace(argparse.Namespace):
             here = frame is not None and (frame.f_code, frame.f_lineno) == (code, line)
             if name != source and value is seen and here:
                 given.passed.setdefault(source, set()).add(name)
-        super().__setattr__(name, value)
+        _WRITE(self, name, value)
 
     def __getattribute__(self, name: str) -> Any:
-        value = super().__getattribute__(name)
+        value = _READ(self, name)
         given = ArgumentParser.given
         if given.parsed and not name.startswith("_"):
             frame = _tree_frame()
@@ -108,8 +118,7 @@ def _tree_frame() -> FrameType | None:
     for _ in range(_NEAR):
         if frame is None:
             return None
-        space = frame.f_globals.get("__builtins__")
-        if isinstance(space, dict) and MARK in space:
+        if MARK in frame.f_builtins:
             return frame
         frame = frame.f_back
     return None
@@ -125,6 +134,15 @@ class ArgumentParser(argparse.ArgumentParser):
     __module__ = "argparse"
     given: Given = Given()
     """Of the current launch; each launch begins with a new one."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        # The words do not depend on the language of whoever runs this; to look for one takes long.
+        translated = vars(argparse)["_"]
+        setattr(argparse, "_", str)  # noqa: B010
+        try:
+            super().__init__(*args, **kwargs)
+        finally:
+            setattr(argparse, "_", translated)  # noqa: B010
 
     def _get_formatter(self) -> argparse.HelpFormatter:
         # Every option that is added asks for one, and that for the width of the terminal.
@@ -149,10 +167,10 @@ class ArgumentParser(argparse.ArgumentParser):
         words, open_actions = self._without_open(args)
         given = ArgumentParser.given
         given.parsed, given.read = False, None
+        if namespace is None:
+            namespace = Unwatched() if given.acting is None else Namespace()
         try:
-            found, rest = super().parse_known_args(
-                words, Namespace() if namespace is None else namespace
-            )
+            found, rest = super().parse_known_args(words, namespace)
             for action in open_actions:
                 given.words.append((action.dest, ["?"]))
                 given.acting = action.dest
@@ -163,6 +181,11 @@ class ArgumentParser(argparse.ArgumentParser):
             given.parsed = True
             for action in self._actions:
                 given.spelled.setdefault(action.dest, list(action.option_strings))
+
+    def _parse_known_args(self, arg_strings: Any, namespace: Any, *rest: Any) -> Any:
+        if type(namespace) is Unwatched:
+            namespace.__class__ = Namespace  # type: ignore[assignment]
+        return super()._parse_known_args(arg_strings, namespace, *rest)
 
     def _without_open(self, args: Any) -> tuple[Any, list[argparse.Action]]:
         if not isinstance(args, list | tuple):
