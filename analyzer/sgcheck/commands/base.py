@@ -6,12 +6,14 @@ import importlib
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
-from click.shell_completion import CompletionItem
 
 from sgcheck.commands.levels import EXIT_BROKEN_PIPE
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 DEFAULT_COMMAND = "check"
 FLAGS_KEY = "sgcheck.flags"
@@ -148,6 +150,8 @@ class RootGroup(click.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Commands, and the options of the default command."""
+        from click.shell_completion import CompletionItem
+
         if not incomplete.startswith("-"):
             items = [(name, text) for name, (_, text) in self.lazy.items()]
             return [CompletionItem(n, help=text) for n, text in items if n.startswith(incomplete)]

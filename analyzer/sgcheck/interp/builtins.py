@@ -128,7 +128,7 @@ def _isinstance(obj: Any, cls: Any) -> Any:
             )
     else:
         for part in cls:
-            if issubclass(type(part), Unknown):
+            if type(part) is not type and issubclass(type(part), Unknown):
                 known = tuple(c for c in cls if not issubclass(type(c), Unknown))
                 return isinstance(obj, known) or ASK[-1].apply(isinstance, (obj, part), {})
     return isinstance(obj, cls)

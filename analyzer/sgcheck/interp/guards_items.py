@@ -24,7 +24,7 @@ R = RUNTIME
 def item(obj: Any, key: Any) -> Any:
     """`obj[key]`."""
     kind, index = type(obj), type(key)
-    if issubclass(index, Unknown):
+    if index is not str and index is not int and issubclass(index, Unknown):
         if isinstance(obj, EnumMeta):
             # A member by its name: one for each name that it may be.
             return obj[ASK[-1].concrete(key)]

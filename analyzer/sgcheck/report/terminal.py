@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import os
-import shutil
 from collections.abc import Iterable, Mapping
 from typing import Literal, TextIO, TypeAlias
 
@@ -61,6 +60,9 @@ def detect(
     color = wants_color(is_terminal, choice, environ)
     width = DEFAULT_WIDTH
     if is_terminal or environ.get("COLUMNS", "").isdigit():
+        # It reads archives too, which is much to import for a width that is rarely asked for.
+        import shutil
+
         columns = shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns
         width = max(MIN_WIDTH, min(columns, MAX_WIDTH))
     return Terminal(width, color, color and shows_links(is_terminal, environ), _is_unicode(stream))

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import marshal
-import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType
@@ -19,10 +19,11 @@ from typing import Any, Protocol
 
 from sgcheck.resolve.resolution import Reason
 from sgcheck.syntax.conditions import Conditions, conditions_of
+from sgcheck.syntax.pack import Piece, Table, read_pack, write_pack
 from sgcheck.syntax.version import VERSION
 from sgcheck.values.signals import Escape
 
-_FORMAT = 5
+_FORMAT = 6
 
 
 class Source(Protocol):
@@ -55,8 +56,8 @@ class CodeCache:
         self.branching = branching
         self._root = "sglang"
         self._files: dict[str, tuple[str | None, bool] | None] = {}
-        self._code: dict[str, bytes] = {}
-        self._conditions: dict[str, bytes] = {}
+        self._code: Table = {}
+        self._conditions: Table = {}
         self._expressions: dict[str, bytes] = {}
         self._generated: dict[str, bytes] = {}
         self._live: dict[str, CodeType] = {}
@@ -75,38 +76,20 @@ class CodeCache:
         if self._path is None:
             return
         try:
-            data = marshal.loads(self._path.read_bytes())
-            self._files, self._code, self._conditions, self._expressions, self._generated = data
-        except (OSError, ValueError, EOFError, TypeError):
-            self._files, self._code, self._conditions = {}, {}, {}
-            self._expressions, self._generated = {}, {}
+            plain, (code, conditions) = read_pack(self._path, 2)
+            self._files, self._expressions, self._generated = plain
+            self._code, self._conditions = code, conditions
+        except (OSError, ValueError, EOFError, TypeError, AttributeError):
+            self._files, self._expressions, self._generated = {}, {}, {}
 
     def save(self) -> None:
         """Write what is new. Failing to is no error: the next run translates again."""
         if not self._dirty or self._path is None:
             return
-        import tempfile
-
         self._dirty = False
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            content = (
-                self._files,
-                self._code,
-                self._conditions,
-                self._expressions,
-                self._generated,
-            )
-            handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=".pack-")
-            try:
-                with os.fdopen(handle, "wb") as out:
-                    out.write(marshal.dumps(content))
-                Path(name).replace(self._path)
-            except BaseException:
-                Path(name).unlink(missing_ok=True)
-                raise
-        except OSError:
-            return
+        plain = self._files, self._expressions, self._generated
+        with suppress(OSError):
+            write_pack(self._path, plain, (self._code, self._conditions))
 
     # -- modules -------------------------------------------------------------------
 
@@ -145,7 +128,7 @@ class CodeCache:
         if (lender.eager, lender.branching) == (self.eager, self.branching):
             self._lender = lender
 
-    def _borrowed(self, path: str) -> bytes | None:
+    def _borrowed(self, path: str) -> Piece | None:
         """The code of a file that the lender has translated, if it is the same one here."""
         lender = self._lender
         packed = lender._code.get(path) if lender is not None else None

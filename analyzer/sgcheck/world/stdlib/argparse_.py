@@ -126,6 +126,8 @@ def _tree_frame() -> FrameType | None:
 
 _WIDTH = 78
 """What argparse takes, in columns, where there is no terminal."""
+_FORMATTER = argparse.HelpFormatter("", width=_WIDTH)
+_ADDING = argparse.ArgumentParser.add_argument.__code__
 
 
 class ArgumentParser(argparse.ArgumentParser):
@@ -145,8 +147,11 @@ class ArgumentParser(argparse.ArgumentParser):
             setattr(argparse, "_", translated)  # noqa: B010
 
     def _get_formatter(self) -> argparse.HelpFormatter:
-        # Every option that is added asks for one, and that for the width of the terminal.
+        # Every option that is added asks for one, and that for the width of the terminal; it only
+        # looks whether the option has names for all its values.
         if self.formatter_class is argparse.HelpFormatter:
+            if sys._getframe(1).f_code is _ADDING:
+                return _FORMATTER
             return argparse.HelpFormatter(self.prog, width=_WIDTH)
         return super()._get_formatter()
 
