@@ -31,7 +31,7 @@ def read_pack(path: Path, tables: int) -> tuple[Any, list[Table]]:
     if len(places) != tables:
         raise ValueError("the index is another one")
     pieces = memoryview(data)[start:]
-    found = []
+    found: list[Table] = []
     for spans in places:
         if any(end > len(pieces) for _, end in spans.values()):
             raise ValueError("pieces are cut off")
