@@ -142,7 +142,7 @@ def _known(path: _Path, value: Any, depth: int = 0) -> Any:
     kind = type(value)
     if kind in _SCALARS and not _names_process(value):
         return value
-    if kind is list and PROCESS_ID not in value and _NUMBERS.issuperset(map(type, value)):
+    if kind is list and _NUMBERS.issuperset(map(type, value)) and PROCESS_ID not in value:
         return value
     if isinstance(value, Choice):
         there = [(condition, case) for condition, case in value.cases if path.may(condition)]
