@@ -91,7 +91,7 @@ def fake(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFacto
     state = FakeEngine()
 
     class FakePredictor:
-        def __init__(self, tree: str, *, packages: Any = None) -> None:
+        def __init__(self, tree: str, *, packages: Any = None, once: bool = False) -> None:
             self.tree = tree
             state.packages.append(packages)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
+from pathlib import Path
 from textwrap import dedent, indent
 from typing import Any
 
@@ -221,3 +222,15 @@ def test_watching_the_arguments_shows_no_name_of_its_own(names: str) -> None:
         resolving=f"self.extra = sorted(n for n in {names} if not n.isascii() or n[0] == '_')"
     )
     assert check(Predictor(tree)).fields["extra"].value == []
+
+
+def test_a_predictor_of_single_launches_starts_each_anew(tmp_path: Path) -> None:
+    tree = tree_of(head="import os", resolving="os.environ['LEVEL'] = str(len(CALLS))")
+    usual = Predictor(tree, cache=tmp_path)
+    single = Predictor(tree, cache=tmp_path, once=True)
+    for argv, env in LAUNCHES:
+        expected, found = (check(each, *argv, env=env) for each in (usual, single))
+        assert found == expected
+        if found.outcome.status == "ok":
+            assert found.fields["calls"].value == 1
+            assert found.env_after["LEVEL"] == "1"

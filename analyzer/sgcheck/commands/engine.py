@@ -63,7 +63,10 @@ def answers(choice: LaunchChoice, *, trace: bool = True) -> tuple[Tree, list[Res
         if found is None:
             from sgcheck.resolve.predict import Predictor
 
-            predictor = predictor or Predictor(tree, packages=choice.packages or None)
+            # Of a single launch nothing needs to be taken back: it is the last one of the process.
+            predictor = predictor or Predictor(
+                tree, packages=choice.packages or None, once=len(launches) == 1
+            )
             found = predictor.check(launch, trace=trace)
             if is_lasting(found):
                 store.put("check", launch, found)

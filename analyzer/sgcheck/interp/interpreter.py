@@ -56,15 +56,16 @@ class Interpreter:
             RUNTIME.record_class = None
 
     @contextmanager
-    def session(self) -> Iterator[Journal]:
-        """What happens inside is taken back at the end."""
+    def session(self, *, last: bool = False) -> Iterator[Journal]:
+        """What happens inside is taken back at the end, unless it is the `last` of this interpreter."""
         journal = Journal()
         outer, RUNTIME.journal = RUNTIME.journal, journal
         try:
             yield journal
         finally:
             RUNTIME.journal = None
-            journal.undo(0)
+            if not last:
+                journal.undo(0)
             RUNTIME.journal = outer
 
 

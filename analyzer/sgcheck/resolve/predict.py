@@ -60,7 +60,8 @@ class Predictor:
 
     `packages` changes the assumed installation: name to version, True (present) or False (absent).
     `seconds` of processor time and `steps` (calls and turns of loops) bound what one run of the tree
-    may take; beyond them the answer is unknown(limit).
+    may take; beyond them the answer is unknown(limit). With `once` nothing that a launch changes is
+    taken back: the next one starts anew.
     """
 
     def __init__(
@@ -73,8 +74,10 @@ class Predictor:
         seconds: float = SECONDS,
         steps: int = STEPS,
         stand_in: str | None = None,
+        once: bool = False,
     ) -> None:
         self.tree = tree
+        self._once = once
         self._limits: dict[str, Any] = {"seconds": seconds, "steps": steps}
         self.stand_in = stand_in
         if not tree.holds_server_args():
@@ -148,6 +151,7 @@ class Predictor:
             return self._sides[-1].report(launch, report, trace=trace, explore=explore)
         argv = launch_argv(launch)
         if situations.are_several(launch):
+            self._once = False
             return situations.resolution(self, launch, argv, trace, explore, report)
         return self.run(launch, argv, trace, explore, report=report)
 
@@ -282,6 +286,8 @@ class Predictor:
         `alone`: with modules that have served no other launch. `report` is given what came of it.
         """
         machine = self._machine(launch, alone=alone)
+        if self._once:
+            self._machines.clear()
         module = self._entry(machine, launch)
         if isinstance(module, Reason):
             return self._nothing(launch, module)
@@ -296,7 +302,7 @@ class Predictor:
 
         with (
             machine.interpreter.running(OpaqueOperations(), **self._limits),
-            machine.interpreter.session() as journal,
+            machine.interpreter.session(last=self._once) as journal,
         ):
             before = machine.env_for(launch)
             world.enter(launch, before, argv)

@@ -44,13 +44,20 @@ class Facts:
             line = self._lines.get(key)
             if line is None:
                 raise NotModelled(f"transformers.{key}")
-            found = self._decoded[key] = cast("dict[str, Any]", decode(json.loads(line)))
+            plain = json.loads(line)
+            if _TAGGED in line:
+                plain = decode(plain)
+            found = self._decoded[key] = cast("dict[str, Any]", plain)
         return found
 
     @property
     def release(self) -> dict[str, Any]:
         """What holds for the whole release: names of model types, defaults, limits."""
         return self.entry("@release")
+
+
+_TAGGED = '"@'
+"""How a line looks that holds something to `decode`."""
 
 
 def decode(value: Any) -> Any:
