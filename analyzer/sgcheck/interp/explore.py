@@ -493,6 +493,7 @@ class Explorer(SymbolicOperations):
     def _rest(self, signal: LimitReached, results: list[tuple[Condition, Any]]) -> None:
         """Everything that was not explored is unknown for that reason."""
         R.region = None
+        self.space.start_counting(forget=False)  # what was explored is kept, whatever it cost
         seen = self.space.any_of([c for c, _ in results] + [x.condition for x in self.losses])
         rest = self.space.both(self.given, self.space.negate(seen))
         if rest is not FALSE:

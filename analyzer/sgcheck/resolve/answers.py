@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 import dataclasses
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from sgcheck.interp.journal import MISSING
 from sgcheck.interp.paths import Loss
 from sgcheck.resolve import effective, endings
-from sgcheck.resolve.expand import Expanded, expand
+from sgcheck.resolve.environment import environment
+from sgcheck.resolve.expand import Expanded, expand, shown
 from sgcheck.resolve.explored import Explored
 from sgcheck.resolve.places import Place, field_places, option_place
 from sgcheck.resolve.plain import plain
@@ -32,6 +33,7 @@ from sgcheck.resolve.run import Failure
 from sgcheck.resolve.trace import Event, Trace
 from sgcheck.values.condition import (
     FALSE,
+    MAX_OF_ANSWERS,
     MAX_OF_FIELD,
     TRUE,
     Condition,
@@ -67,8 +69,15 @@ def resolution(
 ) -> Resolution:
     """The report of all paths of a launch."""
     builder = Answers(predictor, space, trace, machine, explored)
+    # Each part may take what it needs: none is lost for what another has cost.
+    part = partial(space.start_counting, MAX_OF_ANSWERS, forget=False)
+    part()
     fields = builder.fields()
+    part()
     outcome = builder.outcome()
+    part()
+    chosen = effective.backends(builder, fields) if fields else {}
+    part()
     return Resolution(
         predictor.info,
         launch.target.to_target(),
@@ -76,9 +85,9 @@ def resolution(
         tuple(argv),
         outcome,
         fields,
-        effective.backends(builder, fields) if fields else {},
+        chosen,
         builder.log(),
-        builder.environment(env_before),
+        environment(builder, env_before),
     )
 
 
@@ -96,16 +105,18 @@ def case_table(
     from sgcheck.resolve.membership import CaseTable, FieldCases
 
     builder = Answers(predictor, space, trace, machine, explored)
+    space.start_counting(MAX_OF_ANSWERS, forget=False)
     fields = {}
     for name in builder.names():
         try:
             with space.at_most(MAX_OF_FIELD):
-                answer = expand(space, builder.value(name), builder.started)
+                answer = builder.expanded(builder.value(name))
                 cases = tuple((space.both(c, builder.started), value) for c, value in answer.cases)
         except LimitReached as limit:
             fields[name] = FieldCases((), limit.reason)
         else:
             fields[name] = FieldCases(cases, answer.reason)
+    space.start_counting(forget=False)
     return CaseTable(space, explored.given, builder.started, builder.outcomes(), fields)
 
 
@@ -163,11 +174,7 @@ class Answers:
             if variable.kind != "input" or variable.domain is None:
                 return values
             known = (v for v in variable.domain if v in values)
-            kept = [
-                v
-                for v in known
-                if self.space.both(given, self.space.among(variable, [v])) is not FALSE
-            ]
+            kept = [v for v in known if self.space.meet(given, self.space.among(variable, [v]))]
             return ValueSet(frozenset(kept)) if kept else values
 
         return wording.text(self.space, condition, given, possible)
@@ -191,6 +198,22 @@ class Answers:
                 )
         return list(out.values())
 
+    def expanded(
+        self,
+        value: Any,
+        given: Condition | None = None,
+        *,
+        within: Condition = TRUE,
+        where_there: bool = False,
+    ) -> Expanded:
+        """All values of `value` (see `expand`) on the paths that start, or where `given` holds."""
+        where = self.started if given is None else given
+        try:
+            with self.space.at_most(MAX_OF_FIELD):
+                return expand(self.space, value, where, within=within, where_there=where_there)
+        except LimitReached as limit:
+            return Expanded(reason=limit.reason)
+
     def _when(self, condition: Condition | None) -> str | None:
         """Words for the condition of an entry; None if it belongs to no path that starts."""
         if condition is None:
@@ -198,7 +221,10 @@ class Answers:
         space = self.space
         if not space.meet(self.started, condition):
             return None
-        always = not space.meet(self.started, space.negate(condition))
+        try:
+            always = not space.meet(self.started, space.negate(condition))
+        except LimitReached:
+            always = False
         return "" if always else self.words(condition)
 
     def _of_all(self, condition: Condition) -> str:
@@ -325,7 +351,7 @@ class Answers:
         user_value = plain(initial) if user_set and initial is not _MISSING else None
         if user_set and isinstance(initial, Unknown):
             user_value = "?"
-        answer = expand(self.space, self.value(name), self.started)
+        answer = self.expanded(self.value(name))
         because = self.because(name, user_set, None if initial is _MISSING else plain(initial))
         because = self.fallen_back(name, because, answer)
         base = FieldAnswer(
@@ -356,13 +382,13 @@ class Answers:
             mine = event.condition if event.condition is not None else TRUE
             final = self._adds(mine, covered)
             covered = self.space.either(covered, mine)
-            answer = expand(self.space, event.value, self.started, within=mine, where_there=True)
+            answer = self.expanded(event.value, within=mine, where_there=True)
             if final and answer.reason is not None:
                 self.left_open.setdefault(name, event)
             steps.append(
                 Because(
                     event.kind,  # type: ignore[arg-type]
-                    _shown(answer),
+                    shown(answer),
                     event.file,
                     event.line,
                     event.function,
@@ -430,7 +456,7 @@ class Answers:
             )
         return self.machine.places
 
-    # -- log and environment ---------------------------------------------------------------
+    # -- log -------------------------------------------------------------------------------
 
     def log(self) -> tuple[LogLine, ...]:
         out = []
@@ -445,44 +471,3 @@ class Answers:
             if when is not None and record.file.startswith("sglang"):
                 out.append(LogLine(record.level, record.text(), record.file, record.line, when))
         return tuple(out)
-
-    def environment(self, before: Mapping[str, str]) -> dict[str, JsonValue]:
-        """What resolution set, changed or (None) removed; a list of cases where paths differ."""
-        stopped = self.explored.stopped
-        ends = self.explored.ends if stopped is None else [(TRUE, stopped)]
-        given = self.started if stopped is None else TRUE
-        imported = self.explored.imported
-        names = sorted({n for _, s in ends for n in s.environment} | set(before if ends else ()))
-        out: dict[str, JsonValue] = {}
-        for name in names:
-            old = before.get(name)
-            by_import = imported.get(name, MISSING)
-            cases = tuple(
-                (c, left_behind(s.environment.get(name), old, by_import)) for c, s in ends
-            )
-            value = cases[0][1] if len(cases) == 1 else Choice(cases)
-            if not isinstance(value, Unknown) and value == old:
-                continue
-            shown = _shown(expand(self.space, value, given, where_there=True))
-            if shown != old:
-                out[name] = shown
-        return out
-
-
-def _shown(answer: Expanded) -> JsonValue:
-    """The value of one step: a list of its cases where it has several."""
-    if answer.reason is not None:
-        return f"<unknown: {answer.reason.code}>"
-    if len(answer.cases) == 1:
-        return answer.cases[0][1]
-    return [case for _, case in answer.cases]
-
-
-def left_behind(value: Any, before: Any, by_import: Any) -> Any:
-    """A variable as the launch left it; where only an import wrote it, as it was before."""
-    if isinstance(value, Choice):
-        return Choice(tuple((c, left_behind(v, before, by_import)) for c, v in value.cases))
-    if value is MISSING:
-        value = None
-    same = not isinstance(value, Unknown) and by_import is not MISSING and value == by_import
-    return before if same else value

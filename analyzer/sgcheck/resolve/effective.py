@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from sgcheck.resolve.expand import Expanded, expand
+from sgcheck.resolve.expand import Expanded
 from sgcheck.resolve.initialise import (
     ALGORITHM,
     DRAFT,
@@ -141,7 +141,7 @@ def _selected(answers: Answers, role: Role, recorded: FieldAnswer) -> FieldAnswe
     lost = [chosen.losses for _, chosen in found if chosen.losses]
     if lost:
         return replace(base, status="unknown", reason=reason_of(lost[0]))
-    expanded = expand(answers.space, _value(answers, found), answers.started)
+    expanded = answers.expanded(_value(answers, found))
     if expanded.reason is not None:
         return replace(base, status="unknown", reason=expanded.reason)
     steps = _steps(answers, role, recorded, found, expanded)

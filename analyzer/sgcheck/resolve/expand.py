@@ -17,7 +17,8 @@ from sgcheck.values.symbols import Choice, Symbol, Test
 from sgcheck.values.unknown import Unknown
 from sgcheck.world.stdlib.system import PROCESS_ID
 
-_MAX_CASES = 64
+_MAX_CASES = 256
+_MAX_STEPS = 2_000
 _DEPTH = 8
 _SCALARS = frozenset({type(None), bool, int, str})
 _NUMBERS = frozenset({type(None), bool, int, float})
@@ -67,7 +68,7 @@ def expand(
     while todo:
         condition = todo.pop()
         steps += 1
-        if steps > 4 * _MAX_CASES:
+        if steps > _MAX_STEPS or len(done) > _MAX_CASES:
             return Expanded(reason=Reason("limit(cases)"))
         try:
             found = _known(_Path(space, given, condition), value)
@@ -97,6 +98,15 @@ def expand(
                 if variable.reason is not None:
                     return Expanded(reason=variable.reason)
     return Expanded(tuple(done))
+
+
+def shown(answer: Expanded) -> JsonValue:
+    """The value of one step: a list of its cases where it has several."""
+    if answer.reason is not None:
+        return f"<unknown: {answer.reason.code}>"
+    if len(answer.cases) == 1:
+        return answer.cases[0][1]
+    return [case for _, case in answer.cases]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

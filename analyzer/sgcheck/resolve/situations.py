@@ -18,6 +18,7 @@ from sgcheck.interp.journal import MISSING
 from sgcheck.interp.paths import Loss
 from sgcheck.resolve import answers
 from sgcheck.resolve.copies import copied
+from sgcheck.resolve.environment import left_behind
 from sgcheck.resolve.explored import Explored, Snapshot
 from sgcheck.resolve.launch import Launch
 from sgcheck.resolve.resolution import Outcome, Reason, Resolution
@@ -233,7 +234,7 @@ def _kept(
 def _copied(snapshot: Snapshot, imported: Mapping[str, Any], before: Mapping[str, str]) -> Snapshot:
     environment = {}
     for name in {*snapshot.environment, *before}:
-        value = answers.left_behind(
+        value = left_behind(
             snapshot.environment.get(name), before.get(name), imported.get(name, MISSING)
         )
         environment[name] = copied(value)

@@ -74,7 +74,7 @@ def text(
         shared = tuple(s for s in ways[0] if all(s in way for way in ways[1:])) if ways else ()
         against = _against(space, condition, given, shared, say) if len(ways) > 1 else None
     except LimitReached:
-        ways = [tuple(way) for way in paths(space.assume(condition, given), _MAX_PATHS + 1)]
+        ways = [tuple(way) for way in paths(_simpler(space, condition, given), _MAX_PATHS + 1)]
         shared, against = (), None
     if not ways or not all(ways):
         return ""
@@ -88,6 +88,14 @@ def text(
     else:
         parts = [*parts, f"({either})"] if parts else [either]
     return " and ".join(parts)
+
+
+def _simpler(space: Space, condition: Condition, given: Condition) -> Condition:
+    """The condition without what is given; as it is where that would take too much."""
+    try:
+        return space.assume(condition, given)
+    except LimitReached:
+        return condition
 
 
 def _against(

@@ -124,7 +124,9 @@ MAX_OPERATIONS = 400_000
 """Distinct operations on conditions in one exploration; beyond it the rest is unknown(limit)."""
 MAX_SPARE = 30_000
 """Further ones for work whose result is only nicer to read."""
-MAX_OF_FIELD = 100_000
+MAX_OF_ANSWERS = 1_200_000
+"""The same for all answers of a launch together, which may have many machines."""
+MAX_OF_FIELD = 300_000
 """Operations for the answer to one field, of those that all answers have together."""
 MAX_MEETINGS = 4_000_000
 """The same for the cheaper question whether two conditions can hold together."""
@@ -211,12 +213,13 @@ class Space:
             node = self._nodes[key] = Condition(variable, made)
         return node
 
-    def start_counting(self, *, forget: bool = True) -> None:
-        """Let `MAX_OPERATIONS` count afresh: a part of its own begins.
+    def start_counting(self, limit: int = MAX_OPERATIONS, *, forget: bool = True) -> None:
+        """Let `limit` count afresh: a part of its own begins.
 
         With `forget` what was worked out before is given up, for the sake of memory.
         """
         self._operations = 0
+        self._limit = limit
         if not forget:
             # Asked again where it is needed: what follows must not fail for what was before it.
             if len(self._meetings) > MAX_MEETINGS // 2:
