@@ -6,9 +6,12 @@ import pytest
 from unknown_trees import check_partitions, launch, predictor
 
 from sgcheck.resolve import answers
+from sgcheck.resolve import cover as cover_module
 from sgcheck.resolve.membership import case_table
 from sgcheck.resolve.predict import Predictor
-from sgcheck.values.condition import FALSE, TRUE, Space
+from sgcheck.resolve.wording import text
+from sgcheck.values import condition as condition_module
+from sgcheck.values.condition import FALSE, TRUE, Space, size
 from sgcheck.values.signals import LimitReached
 
 TREE = """
@@ -65,6 +68,29 @@ def test_work_is_bounded_within_the_rest_that_is_left() -> None:
         space.any_of(conditions)
     with space.at_most(1000):
         assert space.any_of(conditions) is not TRUE
+
+
+def test_what_is_given_costs_nothing_of_the_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    def said() -> str:
+        space = Space()
+        a, b, c = (space.among(space.variable(name), [1]) for name in "abc")
+        condition = space.either(a, space.both(b, c))
+        return text(space, condition, space.either(a, space.negate(b)))
+
+    assert said() == "a is 1"
+    monkeypatch.setattr(condition_module, "MAX_SPARE", 0)
+    assert said() == "a is 1"
+    # Nor where nothing at all is left for shorter words.
+    monkeypatch.setattr(cover_module, "OPERATIONS", 0)
+    assert said() == "a is 1"
+
+
+def test_words_without_anything_to_spare_are_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(condition_module, "MAX_SPARE", 0)
+    space = Space()
+    parts = [space.among(space.variable(name), [1]) for name in "abcd"]
+    assert text(space, space.any_of(parts)) == "a is 1 or b is 1 or c is 1 or d is 1"
+    assert size(space.any_of(parts)) == 4
 
 
 def test_the_line_of_a_declaration_whose_call_gives_nothing() -> None:

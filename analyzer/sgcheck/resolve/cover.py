@@ -21,15 +21,21 @@ MAX_WIDENED = 24
 """Ways up to which each is looked at once more, for what it need not ask."""
 
 
-def cover(space: Space, condition: Condition, given: Condition = TRUE) -> list[Way]:
-    """Ways that together say `condition` wherever `given` holds. Raises LimitReached."""
-    with space.apart(OPERATIONS):
+def cover(
+    space: Space, condition: Condition, given: Condition = TRUE, *, spare: bool = True
+) -> list[Way]:
+    """Ways that together say `condition` wherever `given` holds. Raises LimitReached.
+
+    It takes what the space has to spare, or (not `spare`) of what the answers have.
+    """
+    bounded = space.apart if spare else space.at_most
+    with bounded(OPERATIONS):
         lower = space.both(condition, given)
         upper = space.either(condition, space.negate(given))
         ways, _ = _Cover(space).between(lower, upper)
     if len(ways) <= MAX_WIDENED:
         try:
-            with space.apart(OPERATIONS):
+            with bounded(OPERATIONS):
                 ways = _needed(space, _widened(space, ways, upper), lower)
         except LimitReached:
             pass

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sgcheck.resolve.cover import Way, cover
-from sgcheck.values.condition import FALSE, TRUE, Condition, Space, ValueSet, Variable, paths
+from sgcheck.values.condition import FALSE, TRUE, Condition, Space, ValueSet, Variable, paths, size
 from sgcheck.values.signals import LimitReached
 
 _MAX_PATHS = 24
@@ -70,12 +70,15 @@ def text(
     if condition is FALSE:
         return "never"
     try:
-        ways = cover(space, condition, given)
-        shared = tuple(s for s in ways[0] if all(s in way for way in ways[1:])) if ways else ()
-        against = _against(space, condition, given, shared, say) if len(ways) > 1 else None
+        ways, shared, against = _told(space, condition, given, say)
     except LimitReached:
-        ways = [tuple(way) for way in paths(_simpler(space, condition, given), _MAX_PATHS + 1)]
-        shared, against = (), None
+        # What is given may be many times what is to be said: without it there is less to do.
+        alone = _simpler(space, condition, given)
+        try:
+            ways, shared, against = _told(space, alone, TRUE, say, spare=False)
+        except LimitReached:
+            ways = [tuple(way) for way in paths(alone, _MAX_PATHS + 1)]
+            shared, against = (), None
     if not ways or not all(ways):
         return ""
     rest = [tuple(step for step in way if step not in shared) for way in ways]
@@ -91,11 +94,27 @@ def text(
 
 
 def _simpler(space: Space, condition: Condition, given: Condition) -> Condition:
-    """The condition without what is given; as it is where that would take too much."""
+    """The condition without what is given; as it is where that is shorter or takes too much."""
     try:
-        return space.assume(condition, given)
+        return min(space.assume(condition, given), condition, key=size)
     except LimitReached:
         return condition
+
+
+def _told(
+    space: Space,
+    condition: Condition,
+    given: Condition,
+    say: Callable[[tuple[Variable, ValueSet]], str],
+    *,
+    spare: bool = True,
+) -> tuple[list[Way], Way, list[str] | None]:
+    """The ways of a condition, what they share, and its exceptions in words where there are any."""
+    ways = cover(space, condition, given, spare=spare)
+    shared = tuple(s for s in ways[0] if all(s in way for way in ways[1:])) if ways else ()
+    if len(ways) < 2:
+        return ways, shared, None
+    return ways, shared, _against(space, condition, given, shared, say, spare=spare)
 
 
 def _against(
@@ -104,13 +123,15 @@ def _against(
     given: Condition,
     shared: Way,
     say: Callable[[tuple[Variable, ValueSet]], str],
+    *,
+    spare: bool,
 ) -> list[str]:
     """What must not be, for a condition that is said sooner by its exceptions."""
     within = given
     for step in shared:
         within = space.both(within, space.among_set(*step))
     out = []
-    for way in cover(space, space.negate(condition), within):
+    for way in cover(space, space.negate(condition), within, spare=spare):
         if len(way) == 1:
             variable, values = way[0]
             out.append(say((variable, _other_values(variable, values))))

@@ -21,7 +21,8 @@ from sgcheck.values.signals import LimitReached
 from sgcheck.values.value_set import ValueSet
 
 __all__ = [
-    "FALSE", "TRUE", "Condition", "Space", "ValueSet", "Variable", "holds", "paths", "variables_of",
+    "FALSE", "TRUE", "Condition", "Space", "ValueSet", "Variable", "holds", "paths", "size",
+    "variables_of",
 ]  # fmt: skip
 
 
@@ -442,6 +443,18 @@ def variables_of(condition: Condition) -> list[Variable]:
         found[node.variable.index] = node.variable
         stack.extend(child for _, child in node.ways)
     return [found[i] for i in sorted(found)]
+
+
+def size(condition: Condition) -> int:
+    """How many nodes a condition has."""
+    seen: set[int] = set()
+    stack = [condition]
+    while stack:
+        node = stack.pop()
+        if id(node) not in seen and node.variable is not None:
+            seen.add(id(node))
+            stack.extend(child for _, child in node.ways)
+    return len(seen)
 
 
 def paths(condition: Condition, limit: int = 64) -> Iterator[list[tuple[Variable, ValueSet]]]:
