@@ -20,6 +20,9 @@ from interp_lab import RECORD, predict, tree_of
 
 from sgcheck.interp import watchdog
 
+# Modules of sgcheck that are first needed while a tree runs are not written down then.
+sys.dont_write_bytecode = True
+
 SECONDS = 1.0
 STEPS = 2_000_000
 
