@@ -203,6 +203,23 @@ STORED = [
 ]
 WALKED = [
     """
+kept = []
+for size in (1000, 3000, 4500):
+    kept.append(lambda: size)
+    if config.hidden_size < size:
+        break
+self.first = [told() for told in kept]
+self.second = size
+""",
+    """
+def first(rows):
+    for name, limit in rows:
+        if config.num_hidden_layers > limit:
+            return [name, limit]
+        name = limit
+self.first = first([("a", 38), ("b", 33), ("c", 20)])
+""",
+    """
 for position, size in enumerate((1000, 3000, 4500)):
     if config.hidden_size < size:
         self.first = position
@@ -262,7 +279,7 @@ SIMPLE = st.sampled_from(
     [
         *GENERATED,
         *FILTERED,
-        *WALKED[:2],
+        *WALKED[:-1],
         *COMPUTED,
         *(HELD.format(use=use) for use in USES),
         "self.first = 1",

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Sequence
 
+from sgcheck.syntax.liveness import Liveness
 from sgcheck.syntax.names import guard
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
@@ -30,7 +31,7 @@ def single_exit(node: ast.FunctionDef, fresh: Callable[[], str]) -> list[ast.stm
     if not _needed(body) or _own(body, ast.Yield, ast.YieldFrom, ast.Await):
         return body
     start = 1 if body and _is_text(body[0]) else 0
-    return [*body[:start], *_Rewriter(fresh).function(body[start:])]
+    return [*body[:start], *_Rewriter(fresh, Liveness(node)).function(body[start:])]
 
 
 def _needed(body: list[ast.stmt]) -> bool:
@@ -66,8 +67,9 @@ def _own(body: Sequence[ast.AST], *kinds: type[ast.AST]) -> bool:
 class _Rewriter:
     """Rewrites one function. `result` holds what it returns, `done` whether it has returned."""
 
-    def __init__(self, fresh: Callable[[], str]) -> None:
+    def __init__(self, fresh: Callable[[], str], liveness: Liveness) -> None:
         self.fresh = fresh
+        self.liveness = liveness
         self.result, self.done = fresh(), fresh()
         self.stop: str | None = None
         self.skip: str | None = None
@@ -208,6 +210,8 @@ class _Rewriter:
         outer = self.stop, self.skip
         self.stop, self.skip = self.fresh(), self.fresh()
         stop, skip = self.stop, self.skip
+        # The turn that leaves would hold its names beside those of the turns that were not left.
+        forgotten = self.liveness.turn_names(node)
         body, flags, _ = self.block(node.body)
         self.stop, self.skip = outer
         if skip in self.asked:
@@ -223,9 +227,10 @@ class _Rewriter:
             leave = ast.If(ast.copy_location(end, node), [ast.copy_location(ast.Break(), node)], [])
             leave.translated = True  # type: ignore[attr-defined]
             taken = ast.Assign([node.target], _load(turn, node))
+            forget = [_forget(name, node) for name in forgotten]
             body = [
                 ast.copy_location(leave, node),
-                self._unless(left, [ast.copy_location(taken, node), *body], node),
+                self._unless(left, [ast.copy_location(taken, node), *body, *forget], node),
             ]
             node.iter.walked = True  # type: ignore[attr-defined]
             kept = ast.Assign([ast.copy_location(ast.Name(source, ast.Store()), node)], node.iter)
@@ -295,6 +300,11 @@ def _assign(name: str, value: object, at: ast.stmt) -> ast.stmt:
     made = ast.copy_location(ast.Assign([target], constant), at)
     made.flag = name  # type: ignore[attr-defined]
     return made
+
+
+def _forget(name: str, at: ast.stmt) -> ast.stmt:
+    target = ast.copy_location(ast.Name(name, ast.Store()), at)
+    return ast.copy_location(ast.Assign([target], ast.copy_location(ast.Constant(None), at)), at)
 
 
 def _load(name: str, at: ast.AST) -> ast.Name:

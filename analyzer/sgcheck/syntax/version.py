@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-VERSION = 21
+VERSION = 22
 """Raised whenever translated code changes: part of the cache key."""
