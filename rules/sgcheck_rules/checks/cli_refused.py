@@ -55,6 +55,11 @@ services:
     ),
     Example(
         "serve.sh",
+        "sglang serve --model-path Qwen/Qwen3-8B «--max-running-requests many» --tp-size 2\n",
+        expect=("invalid int value",),
+    ),
+    Example(
+        "serve.sh",
         "sglang serve --model-path Qwen/Qwen3-8B «--nsa-prefill-backend» trtllm\n",
         gpu="b200",
         expect=("--nsa-prefill-backend",),
@@ -98,11 +103,22 @@ def check(subject: Subject, find: FindingBuilder) -> Iterator[Finding]:
     error = resolution.outcome.error
     message = one_line(error.message) if error is not None else "no message"
     if subject.complete:
+        use = _named(subject, message)
         yield find.finding(
             f"{release(subject)} refuses the command line: {message}",
-            at=subject.head,
+            at=subject.head if use is None else use.span,
             key=("parser", message),
         )
+
+
+def _named(subject: Subject, message: str) -> Use | None:
+    """The use of the flag of which the parser complains (`argument --tp-size/--tp: invalid int value: 'x'`)."""
+    named, _, _ = message.removeprefix("argument ").partition(": ")
+    quoted = message.rpartition(": ")[2]
+    found = subject.command.of(*named.split("/")) if message.startswith("argument --") else ()
+    blamed = [use for use in found if any(repr(v.text) == quoted for v in use.values)]
+    candidates = blamed or list(found)
+    return candidates[-1] if candidates else None
 
 
 def _parsed(subject: Subject) -> bool:
