@@ -103,10 +103,10 @@ def check(subject: Subject, find: FindingBuilder) -> Iterator[Finding]:
     error = resolution.outcome.error
     message = one_line(error.message) if error is not None else "no message"
     if subject.complete:
-        use = _named(subject, message)
+        named = _named(subject, message)
         yield find.finding(
             f"{release(subject)} refuses the command line: {message}",
-            at=subject.head if use is None else use.span,
+            at=subject.head if named is None else named.span,
             key=("parser", message),
         )
 
