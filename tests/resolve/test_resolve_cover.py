@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -95,3 +96,19 @@ def test_what_is_given_is_not_said_again() -> None:
     condition = space.both(started, space.among(quant, ["fp8"]))
     assert wording.text(space, condition, started) == "quant is fp8"
     assert wording.text(space, started, started) == ""
+
+
+@pytest.mark.parametrize(
+    ("label", "text"),
+    [
+        ("value 7 computed from the model", "a value computed from the model is 3"),
+        ("number 96 derived from the model", "a number derived from the model is 3"),
+        ("number 2 derived from the inputs", "a number derived from the inputs is 3"),
+        ("max(choice 209, --page-size)", "max(one of several values, --page-size) is 3"),
+    ],
+)
+def test_a_question_without_a_name_of_its_own_is_said_without_its_number(
+    label: str, text: str
+) -> None:
+    space = Space()
+    assert wording.text(space, space.among(space.variable(label), [3])) == text

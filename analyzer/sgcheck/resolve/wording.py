@@ -12,7 +12,9 @@ from sgcheck.values.condition import FALSE, TRUE, Condition, Space, ValueSet, Va
 from sgcheck.values.signals import LimitReached
 
 _MAX_PATHS = 24
-_COMPUTED = re.compile(r"\bvalue \d+ computed from the model")
+_COMPUTED = re.compile(r"\b(value|number) \d+ (computed|derived) from the (model|inputs)")
+
+_CHOICE = re.compile(r"\bchoice \d+\b")
 
 
 def word(value: Any) -> str:
@@ -24,8 +26,8 @@ def word(value: Any) -> str:
 
 def clause(variable: Variable, values: ValueSet) -> str:
     """What one step of a path says."""
-    name = _COMPUTED.sub("a value computed from the model", variable.name)
-    name = name.replace(" (another one)", "")
+    name = _COMPUTED.sub(r"a \1 \2 from the \3", variable.name)
+    name = _CHOICE.sub("one of several values", name).replace(" (another one)", "")
     if variable.domain == frozenset((True, False)) or (
         values.values <= {True, False} and variable.kind == "flag"
     ):
