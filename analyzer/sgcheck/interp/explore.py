@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from types import FunctionType, MethodType
 from typing import Any
 
-from sgcheck.interp import branching, declarations, merge
+from sgcheck.interp import branching, merge
 from sgcheck.interp.journal import MISSING, Entry, Journal, instance_dict
 from sgcheck.interp.paths import (
     Decision,
@@ -385,12 +385,6 @@ class Explorer(SymbolicOperations):
     def may_be_absent(self, mapping: dict[Any, Any]) -> bool:
         """Whether a dictionary may hold keys that are there on some paths only."""
         return type(mapping) is dict
-
-    def join_lists(
-        self, obj: list[Any], base: Any, conditions: list[Condition], values: list[list[Any]]
-    ) -> Any:
-        """Lists of different length: only a list of declarations can be joined (see `world.declarations`)."""
-        return declarations.join(self, base, conditions, values)
 
     # -- the whole launch ----------------------------------------------------------------
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
+from sgcheck.interp import declarations
 from sgcheck.interp.journal import (
     CALL,
     CELL,
@@ -328,7 +329,7 @@ def _join_content(
         return out
     if isinstance(obj, list):
         if len({len(v) for v in values}) != 1:
-            return explorer.join_lists(obj, base, simple, values)
+            return declarations.join(explorer, base, simple, values)
         items = [
             join_values(explorer, simple, list(column)) for column in zip(*values, strict=True)
         ]
@@ -363,7 +364,7 @@ def join_values(explorer: Explorer, conditions: list[Condition], values: list[An
         }
         return {k: v for k, v in made.items() if v is not MISSING}
     if all(type(v) is list for v in values):
-        made_list = explorer.join_lists(first, [], conditions, values)
+        made_list = declarations.join(explorer, [], conditions, values)
         if made_list is not NOT_JOINED:
             R.fresh.append(made_list)
             return made_list
