@@ -231,7 +231,15 @@ def test_documents_name_only_commands_and_options_that_exist() -> None:
 
 
 # Options of other programs, which the documents name by themselves.
-OF_OTHERS = {"--check", "--real", "--no-deps", "--index-url", "--group", "--version"}
+OF_OTHERS = {
+    "--check",
+    "--real",
+    "--no-deps",
+    "--index-url",
+    "--group",
+    "--version",
+    "--model-type",  # of `sglang serve`, which takes it before the server's own
+}
 
 
 def test_options_named_by_themselves_exist_somewhere() -> None:
