@@ -39,41 +39,51 @@ def cover(
                 ways = _needed(space, _widened(space, ways, upper), lower)
         except LimitReached:
             pass
-    return sorted(_merged(ways), key=_order)
+    said = [tuple((v, v.values(bits)) for v, bits in way) for way in _merged(ways)]
+    return sorted(said, key=_order)
 
 
-def _condition(space: Space, way: Way) -> Condition:
+_Bits: TypeAlias = "tuple[tuple[Variable, int], ...]"
+"""A way whose sets of values are in bits, as conditions have them."""
+
+
+def _condition(space: Space, way: _Bits) -> Condition:
     out = TRUE
-    for variable, values in way:
-        out = space.both(out, space.among_set(variable, values))
+    for variable, bits in reversed(way):
+        out = space.both(space.among_bits(variable, bits), out)
     return out
 
 
-def _widened(space: Space, ways: list[Way], upper: Condition) -> list[Way]:
+def _widened(space: Space, ways: list[_Bits], upper: Condition) -> list[_Bits]:
     """Each way without what it need not ask."""
     beyond = space.negate(upper)
-    out: dict[Way, None] = {}
+    out: dict[_Bits, None] = {}
     for way in ways:
         kept = list(way)
         for step in reversed(way):
             fewer = [s for s in kept if s is not step]
-            if space.both(_condition(space, tuple(fewer)), beyond) is FALSE:
+            if not space.meet(_condition(space, tuple(fewer)), beyond):
                 kept = fewer
         out[tuple(kept)] = None
     return list(out)
 
 
-def _needed(space: Space, ways: list[Way], lower: Condition) -> list[Way]:
+def _needed(space: Space, ways: list[_Bits], lower: Condition) -> list[_Bits]:
     """The ways without those whose cases others cover; long ones go first."""
-    kept = sorted(ways, key=lambda way: (-len(way), _order(way)))
+    kept = sorted(ways, key=lambda way: (-len(way), _order(_values(way))))
+    made = {way: _condition(space, way) for way in kept}
     for way in list(kept):
-        others = space.any_of(_condition(space, other) for other in kept if other is not way)
-        if space.both(lower, space.negate(others)) is FALSE:
+        others = space.any_of(made[other] for other in kept if other is not way)
+        if not space.meet(lower, space.negate(others)):
             kept.remove(way)
     return kept
 
 
-def _merged(ways: list[Way]) -> list[Way]:
+def _values(way: _Bits) -> Way:
+    return tuple((variable, variable.values(bits)) for variable, bits in way)
+
+
+def _merged(ways: list[_Bits]) -> list[_Bits]:
     """Ways that differ in the values of one variable only become one."""
     out = list(ways)
     index = 0
@@ -89,26 +99,30 @@ def _merged(ways: list[Way]) -> list[Way]:
     return out
 
 
-def _together(left: Way, right: Way) -> Way | None:
-    if [v for v, _ in left] != [v for v, _ in right]:
+def _together(left: _Bits, right: _Bits) -> _Bits | None:
+    if len(left) != len(right):
         return None
-    differing = [i for i, (a, b) in enumerate(zip(left, right, strict=True)) if a[1] != b[1]]
-    if len(differing) != 1:
+    at = -1
+    for index, (a, b) in enumerate(zip(left, right, strict=True)):
+        if a[0] is not b[0]:
+            return None
+        if a[1] != b[1]:
+            if at >= 0:
+                return None
+            at = index
+    if at < 0:
         return None
-    at = differing[0]
-    variable, values = left[at]
-    values = values | right[at][1]
+    variable, bits = left[at]
+    bits |= right[at][1]
     return (
         *left[:at],
-        *(() if _everything(variable, values) else ((variable, values),)),
+        *(() if _everything(variable, bits) else ((variable, bits),)),
         *left[at + 1 :],
     )
 
 
-def _everything(variable: Variable, values: ValueSet) -> bool:
-    if not ~values:
-        return True
-    return variable.domain is not None and not (ValueSet(variable.domain) & ~values)
+def _everything(variable: Variable, bits: int) -> bool:
+    return bits & variable.all == variable.all
 
 
 def _order(way: Way) -> tuple[int, list[tuple[int, tuple[bool, list[str]]]]]:
@@ -118,50 +132,49 @@ def _order(way: Way) -> tuple[int, list[tuple[int, tuple[bool, list[str]]]]]:
 class _Cover:
     def __init__(self, space: Space) -> None:
         self.space = space
-        self.known: dict[tuple[int, int], tuple[list[Way], Condition]] = {}
+        self.known: dict[tuple[Condition, Condition], tuple[list[_Bits], Condition]] = {}
 
-    def between(self, lower: Condition, upper: Condition) -> tuple[list[Way], Condition]:
+    def between(self, lower: Condition, upper: Condition) -> tuple[list[_Bits], Condition]:
         """Ways that hold wherever `lower` does and nowhere but in `upper`, and their disjunction."""
         if lower is FALSE:
             return [], FALSE
         if upper is TRUE:
             return [()], TRUE
-        key = (id(lower), id(upper))
+        key = (lower, upper)
         found = self.known.get(key)
         if found is None:
             found = self.known[key] = self._split(lower, upper)
         return found
 
-    def _split(self, lower: Condition, upper: Condition) -> tuple[list[Way], Condition]:
+    def _split(self, lower: Condition, upper: Condition) -> tuple[list[_Bits], Condition]:
         space = self.space
         variable = _first(lower, upper)
         pieces = [
-            (values & others, low, high)
-            for values, low in _edges(lower, variable)
-            for others, high in _edges(upper, variable)
-            if values & others
+            (both, low, high)
+            for bits, low in _ways(lower, variable)
+            for others, high in _ways(upper, variable)
+            if (both := bits & others)
         ]
         everywhere = TRUE
         for _, _, high in pieces:
             everywhere = space.both(everywhere, high)
         beyond = space.negate(everywhere)
         # The same ways may serve several values: what is asked of the variable is then their union.
-        groups: dict[Way, ValueSet] = {}
+        groups: dict[_Bits, int] = {}
         rest = FALSE
         total = FALSE
-        for values, low, high in pieces:
+        for bits, low, high in pieces:
             ways, covered = self.between(space.both(low, beyond), high)
             for way in ways:
-                known = groups.get(way)
-                groups[way] = values if known is None else known | values
-            here = space.both(space.among_set(variable, values), covered)
+                groups[way] = groups.get(way, 0) | bits
+            here = space.both(space.among_bits(variable, bits), covered)
             total = space.either(total, here)
             rest = space.either(rest, space.both(low, space.negate(covered)))
         shared, common = self.between(rest, everywhere)
-        out: list[Way] = list(shared)
-        for way, values in groups.items():
-            whole = _everything(variable, values)
-            out.append(way if whole else ((variable, values), *way))
+        out: list[_Bits] = list(shared)
+        for way, bits in groups.items():
+            whole = _everything(variable, bits)
+            out.append(way if whole else ((variable, bits), *way))
         return out, space.either(total, common)
 
 
@@ -170,7 +183,5 @@ def _first(left: Condition, right: Condition) -> Variable:
     return min(variables, key=lambda v: v.index)
 
 
-def _edges(condition: Condition, variable: Variable) -> list[tuple[ValueSet, Condition]]:
-    if condition.variable is variable:
-        return list(condition.edges)
-    return [(ValueSet(frozenset(), others=True), condition)]
+def _ways(condition: Condition, variable: Variable) -> tuple[tuple[int, Condition], ...]:
+    return condition.ordered if condition.variable is variable else ((variable.all, condition),)

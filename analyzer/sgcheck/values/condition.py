@@ -88,13 +88,14 @@ class Condition:
     `ways` are the sets of values, in bits, each with what holds then.
     """
 
-    __slots__ = ("_edges", "_index", "_opposite", "variable", "ways")
+    __slots__ = ("_edges", "_index", "_opposite", "_ordered", "variable", "ways")
 
     def __init__(self, variable: Variable | None, ways: tuple[tuple[int, Condition], ...]) -> None:
         self.variable = variable
         self.ways = ways
         self._index = variable.index if variable is not None else -1
         self._edges: tuple[tuple[ValueSet, Condition], ...] | None = None
+        self._ordered: tuple[tuple[int, Condition], ...] | None = None
         self._opposite: Condition | None = None
 
     @property
@@ -103,11 +104,24 @@ class Condition:
         if self._edges is None:
             variable = self.variable
             assert variable is not None or not self.ways
-            found = (
-                [(variable.values(bits), child) for bits, child in self.ways] if variable else []
+            self._edges = (
+                tuple((variable.values(bits), child) for bits, child in self.ordered)
+                if variable
+                else ()
             )
-            self._edges = tuple(sorted(found, key=lambda edge: edge[0].sort_key()))
         return self._edges
+
+    @property
+    def ordered(self) -> tuple[tuple[int, Condition], ...]:
+        """The ways in a stable order, that of the values."""
+        if self._ordered is None:
+            variable = self.variable
+            self._ordered = (
+                tuple(sorted(self.ways, key=lambda way: variable.values(way[0]).sort_key()))
+                if variable
+                else ()
+            )
+        return self._ordered
 
     def __repr__(self) -> str:
         if self is TRUE:
@@ -191,13 +205,14 @@ class Space:
 
     def among(self, variable: Variable, values: Iterable[Hashable]) -> Condition:
         """`variable` has one of the values."""
-        return self._among(variable, variable.bits(values))
+        return self.among_bits(variable, variable.bits(values))
 
     def among_set(self, variable: Variable, values: ValueSet) -> Condition:
         """`variable` has a value of the set."""
-        return self._among(variable, variable.bits_of(values))
+        return self.among_bits(variable, variable.bits_of(values))
 
-    def _among(self, variable: Variable, bits: int) -> Condition:
+    def among_bits(self, variable: Variable, bits: int) -> Condition:
+        """`variable` has a value of a set that is given in bits."""
         return self._node(variable, ((bits, TRUE), (variable.all & ~bits, FALSE)))
 
     def _node(self, variable: Variable, ways: Iterable[tuple[int, Condition]]) -> Condition:
