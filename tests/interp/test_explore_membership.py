@@ -201,6 +201,13 @@ STORED = [
     "some = (x for x in (1, 2, 5))\nif config.hidden_size > 3000:\n    next(some)\nself.first = list(some)",
     "def made():\n    yield 1\n    yield 2\nsome = made()\nif config.hidden_size > 3000:\n    next(some)\nself.first = list(some)",
 ]
+LEFT_AS_IT_WAS = [
+    "if config.hidden_size > 3000:\n    assert config.num_hidden_layers < 36, 'deep'\nself.first = 1",
+    "if config.hidden_size > 3000:\n    self.first = 1\n    self.first = 0\nself.second = self.first",
+    "size = 1\nif config.hidden_size > 3000:\n    size = 2\n    size = 1\nself.first = size",
+    "size = 1\nif config.hidden_size > 3000:\n    if config.num_hidden_layers > 33:\n        size = 2\nself.first = size",
+    "for size in (1000, 3000):\n    if config.hidden_size < size:\n        if helper(config, 33) == 'deep':\n            raise ValueError(size)",
+]
 WALKED = [
     """
 kept = []
@@ -279,6 +286,7 @@ SIMPLE = st.sampled_from(
     [
         *GENERATED,
         *FILTERED,
+        *LEFT_AS_IT_WAS,
         *WALKED[:-1],
         *COMPUTED,
         *(HELD.format(use=use) for use in USES),
@@ -417,6 +425,11 @@ self.first = first(some)
 
 @pytest.mark.parametrize("program", WALKED)
 def test_loops_over_what_a_builtin_makes(models: list[ModelFacts], program: str) -> None:
+    holds_for_every_model(models, program)
+
+
+@pytest.mark.parametrize("program", LEFT_AS_IT_WAS)
+def test_ways_that_change_nothing(models: list[ModelFacts], program: str) -> None:
     holds_for_every_model(models, program)
 
 

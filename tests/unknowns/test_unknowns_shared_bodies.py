@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from unknown_trees import check_partitions, launch, predictor
 
+from sgcheck.interp import merge
 from sgcheck.resolve.membership import case_table
 from sgcheck.world.torch_ import CudaState
 
@@ -119,3 +122,24 @@ def test_the_filter_of_one_element_decides_nothing_for_the_next(
     check_partitions(table)
     assert [value for _, value in table.fields["level"].cases] == [1]
     assert len(counted) == 1
+
+
+def test_a_way_that_changes_nothing_is_not_joined(monkeypatch: pytest.MonkeyPatch) -> None:
+    joined: list[int] = []
+
+    def join(*args: Any) -> Any:
+        joined.append(1)
+        return kept(*args)
+
+    kept = merge.join
+    monkeypatch.setattr(merge, "join", join)
+    body = """
+    for name in ("a", "b", "c", "d"):
+        if self.fast:
+            name in ("e", "f")
+    self.answer = 1
+    """
+    table = case_table(predictor(body), launch("--fast", "?"))
+    check_partitions(table)
+    assert [value for _, value in table.fields["answer"].cases] == [1]
+    assert joined == []

@@ -43,4 +43,4 @@ def branch(explorer: Explorer, test: Any, then: Way, other: Way | None) -> None:
         elif other is not None:
             other()
 
-    explorer.region(both, (), {})
+    explorer.region(both, (), {}, alone=other is None)

@@ -9,14 +9,13 @@ condition. Ends that cannot be joined are an ordinary decision of the caller.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FunctionType, MethodType
 from typing import Any
 
 from sgcheck.interp import branching, merge
-from sgcheck.interp.journal import MISSING, Entry, Journal, instance_dict
+from sgcheck.interp.journal import Entry, Journal, instance_dict
 from sgcheck.interp.paths import (
     Decision,
     End,
@@ -36,7 +35,6 @@ from sgcheck.interp.symbolic_cases import Scope
 from sgcheck.resolve.resolution import Reason
 from sgcheck.values.condition import FALSE, TRUE, Condition, Space
 from sgcheck.values.signals import EngineSignal, Escape, LimitReached
-from sgcheck.values.symbols import Choice
 
 MAX_ENDS = 400
 """Ends of one region; what lies beyond is unknown(limit)."""
@@ -120,13 +118,15 @@ class Explorer(SymbolicOperations):
         kwargs: dict[str, Any],
         *,
         dropped: bool = False,
+        alone: bool = False,
     ) -> Any:
         """Call a function of the tree and explore what it has to decide.
 
-        Ends with different results are one where nobody uses the result (`dropped`).
+        Ends with different results are one where nobody uses the result (`dropped`). What is done
+        on one answer only to the first question, and nothing on the other, is `alone`.
         """
         if kwargs:
-            kwargs = self._certain(func, kwargs)
+            kwargs = self.certain(func, kwargs)
         if type(func) is type or isinstance(func, type):
             return self._construct(func, args, kwargs)
         journal = R.journal
@@ -136,7 +136,7 @@ class Explorer(SymbolicOperations):
         plain = func.__func__ if type(func) is MethodType else func
         code = plain.__code__ if type(plain) is FunctionType else None
         if code is None or code.co_filename.startswith(ENGINE):
-            return self._region(func, args, kwargs, journal, dropped)
+            return self._region(func, args, kwargs, journal, dropped, alone)
         deep = self.nested[code] = self.nested.get(code, 0) + 1
         try:
             if deep > MAX_NESTED and self.frame is not None and self.frame.taken:
@@ -146,7 +146,13 @@ class Explorer(SymbolicOperations):
             self.nested[code] = deep - 1
 
     def _region(
-        self, func: Any, args: Any, kwargs: Any, journal: Journal, dropped: bool = False
+        self,
+        func: Any,
+        args: Any,
+        kwargs: Any,
+        journal: Journal,
+        dropped: bool = False,
+        alone: bool = False,
     ) -> Any:
         outer, depth = (self.frame, self.scope, self.local), len(R.tries)
         mark, born = journal.mark(), len(R.fresh)
@@ -161,6 +167,11 @@ class Explorer(SymbolicOperations):
         finally:
             self.frame = outer[0]
             del R.tries[depth:]
+        if alone and error is None and len(frame.taken) == 1 and merge.undone(journal, mark):
+            # Nothing was changed on that answer either: there is nothing to join.
+            self.local = self.space.either(self.local, frame.taken[0][0][1])
+            self._return_to(outer)
+            return None
         if frame.taken:
             run, ended = func, (frame, None if dropped else value, error)
             if dropped:
@@ -178,31 +189,6 @@ class Explorer(SymbolicOperations):
         """Leave a region: what holds at its end holds in the region around it too."""
         self.frame, self.scope, local = outer
         self.local = self.space.both(local, self.local)
-
-    def _certain(self, func: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
-        """Keywords that are given on some paths only (from `**fields`): decide where it matters.
-
-        What a function only collects in its own `**fields` may stay open.
-        """
-        maybe = {
-            name: value
-            for name, value in kwargs.items()
-            if type(value) is Choice and any(case is MISSING for _, case in value.cases)
-        }
-        code = getattr(func, "__code__", None)
-        if maybe and code is not None and code.co_flags & inspect.CO_VARKEYWORDS:
-            named = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-            maybe = {name: value for name, value in maybe.items() if name in named}
-        if not maybe:
-            return kwargs
-        given = dict(maybe)
-        self.settle(given)
-        rest = {name: value for name, value in kwargs.items() if name not in maybe}
-        return {
-            name: given.get(name, rest.get(name))
-            for name in kwargs
-            if name in given or name in rest
-        }
 
     def _construct(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """`cls(...)` with the object made first, so that all runs initialise the same one."""

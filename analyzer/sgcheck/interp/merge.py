@@ -97,6 +97,19 @@ def finals(journal: Journal, mark: int) -> dict[Place, Any]:
     return found
 
 
+def undone(journal: Journal, mark: int) -> bool:
+    """Whether everything is again as it was at `mark`; if so, the entries since then are gone."""
+    before: dict[tuple[int, int], Any] = {}
+    for kind, obj, _, old in journal.entries[mark:]:
+        if kind != CELL:
+            return False
+        before.setdefault((kind, id(obj)), (obj, old))
+    if any(cell_content(obj) is not old for obj, old in before.values()):
+        return False
+    journal.undo(mark)
+    return True
+
+
 def _current(kind: int, obj: Any, key: str) -> Any:
     if kind == TYPE:
         return obj.__dict__.get(key, MISSING)

@@ -6,6 +6,7 @@ Python needs one definite value does the explorer branch (`decide`, `concrete`).
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -373,6 +374,31 @@ class SymbolicOperations(Questions):
                 )
             else:
                 del mapping[key]
+
+    def certain(self, func: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Keywords that are given on some paths only (from `**fields`): decide where it matters.
+
+        What a function only collects in its own `**fields` may stay open.
+        """
+        maybe = {
+            name: value
+            for name, value in kwargs.items()
+            if type(value) is Choice and any(case is MISSING for _, case in value.cases)
+        }
+        code = getattr(func, "__code__", None)
+        if maybe and code is not None and code.co_flags & inspect.CO_VARKEYWORDS:
+            named = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+            maybe = {name: value for name, value in maybe.items() if name in named}
+        if not maybe:
+            return kwargs
+        given = dict(maybe)
+        self.settle(given)
+        rest = {name: value for name, value in kwargs.items() if name not in maybe}
+        return {
+            name: given.get(name, rest.get(name))
+            for name in kwargs
+            if name in given or name in rest
+        }
 
     def dict_truth(self, mapping: dict[Any, Any]) -> Any:
         maybe = self._maybe(mapping)
