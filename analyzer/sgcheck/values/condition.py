@@ -102,12 +102,9 @@ class Condition:
     def edges(self) -> tuple[tuple[ValueSet, Condition], ...]:
         """The values with what holds then, in a stable order."""
         if self._edges is None:
-            variable = self.variable
-            assert variable is not None or not self.ways
+            values = self.variable.values if self.variable is not None else None
             self._edges = (
-                tuple((variable.values(bits), child) for bits, child in self.ordered)
-                if variable
-                else ()
+                tuple((values(bits), child) for bits, child in self.ordered) if values else ()
             )
         return self._edges
 
@@ -115,12 +112,9 @@ class Condition:
     def ordered(self) -> tuple[tuple[int, Condition], ...]:
         """The ways in a stable order, that of the values."""
         if self._ordered is None:
-            variable = self.variable
-            self._ordered = (
-                tuple(sorted(self.ways, key=lambda way: variable.values(way[0]).sort_key()))
-                if variable
-                else ()
-            )
+            values = self.variable.values if self.variable is not None else None
+            key = (lambda way: values(way[0]).sort_key()) if values else None
+            self._ordered = tuple(sorted(self.ways, key=key)) if key else ()
         return self._ordered
 
     def __repr__(self) -> str:
