@@ -119,3 +119,28 @@ def test_without_a_model_the_draft_depends_on_architecture_and_quantization() ->
     assert "model architecture is one of DeepseekV3ForCausalLM" in condition
     assert "model.quantization_config.quant_method is modelopt_fp4" in condition
     assert {c.value for c in draft.cases} >= {"auto", "triton"}
+
+
+def test_a_prefill_backend_that_some_models_have_leaves_the_others_theirs() -> None:
+    """0.5.23 sets the field for one architecture; for every other one the common field holds."""
+    found = effective("0.5.23", "sm120", model=None)["main"]
+    prefill, decode = (
+        {case.value for case in found[name].cases}
+        for name in ("attention_prefill", "attention_decode")
+    )
+    assert None not in prefill
+    assert prefill == decode
+    files = {step.file for step in found["attention_prefill"].because}
+    assert len(files) > 1
+
+
+def test_a_draft_without_a_quantization_of_its_own_does_not_get_the_quantization_of_the_main_model() -> (
+    None
+):
+    flags = ("--tp", "8", "--quantization", "modelopt_fp4", "--speculative-algorithm", "EAGLE")
+    model = "deepseek-r1-0528-nvfp4"
+    plain = effective("0.5.9", "sm100", *flags, model=model)["draft"]["quantization"]
+    assert (plain.status, plain.value) == ("decided", "modelopt_fp4")
+    unquant = (*flags, "--speculative-draft-model-quantization", "unquant")
+    draft = effective("0.5.9", "sm100", *unquant, model=model)["draft"]["quantization"]
+    assert (draft.status, draft.value) == ("decided", None)

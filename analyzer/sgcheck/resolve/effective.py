@@ -1,7 +1,7 @@
 """The effective backends, main and draft: what SGLang's initialisers select, else the record.
 
 This is the one place that knows fields by name: what the report calls `moe_runner` is read from
-the first of these fields that the release has.
+these fields, in their order.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sgcheck.resolve.initialise import (
     reason_of,
 )
 from sgcheck.resolve.resolution import Because, Case, FieldAnswer, JsonValue, Reason
-from sgcheck.values.condition import FALSE, Condition
+from sgcheck.values.condition import FALSE, TRUE, Condition
 from sgcheck.values.symbols import Choice
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ _DRAFT: dict[str, tuple[str, ...]] = {
 }
 
 
+_FINAL = frozenset({"quantization"})
+"""None in the first field that the release has is an answer; elsewhere None leaves it to the next field."""
 _ATTENTION = frozenset({"attention", "attention_prefill", "attention_decode"})
 ABSENT = "no-such-setting"
 LATER = "decided-later"
@@ -78,7 +80,7 @@ def _pick(
 ) -> dict[str, FieldAnswer]:
     out: dict[str, FieldAnswer] = {}
     for operation, names in wanted.items():
-        recorded = _recorded(fields, names)
+        recorded = _recorded(answers, fields, names, final=operation in _FINAL)
         if recorded is None:
             detail = "this release has no field for it"
             out[operation] = FieldAnswer(names[-1], "unknown", reason=Reason(ABSENT, detail=detail))
@@ -115,17 +117,49 @@ def _said(answers: Answers, question: str) -> list[Any]:
     return out
 
 
-def _recorded(fields: Mapping[str, FieldAnswer], names: Sequence[str]) -> FieldAnswer | None:
-    """The first of the fields that says something; the last that the release has if none does."""
-    found = None
-    for name in names:
-        answer = fields.get(name)
-        if answer is None:
-            continue
-        found = answer
-        if not (answer.status == "decided" and answer.value is None):
+def _recorded(
+    answers: Answers, fields: Mapping[str, FieldAnswer], names: Sequence[str], *, final: bool
+) -> FieldAnswer | None:
+    """The first of the fields that says something, in each case; None where the release has none."""
+    there = [name for name in names if name in fields]
+    if not there:
+        return None
+    if final:
+        return fields[there[0]]
+    while len(there) > 1 and fields[there[0]].status == "decided":
+        if fields[there[0]].value is not None:
+            return fields[there[0]]
+        del there[0]
+    first = fields[there[0]]
+    if len(there) == 1 or first.status != "conditional" or all(c.value for c in first.cases):
+        return first
+    return _in_turn(answers, [fields[name] for name in there])
+
+
+def _in_turn(answers: Answers, chain: Sequence[FieldAnswer]) -> FieldAnswer:
+    """What the fields come to where each that is None leaves it to the next."""
+    space, rest = answers.space, TRUE
+    found: dict[str, tuple[Condition, JsonValue]] = {}
+    base = replace(chain[-1], because=tuple(step for link in chain for step in link.because))
+    for link in chain:
+        expanded = answers.expanded(answers.value(link.name), within=rest)
+        if expanded.reason is not None:
+            return _open(base, expanded.reason)
+        rest = FALSE
+        for condition, value in expanded.cases:
+            if value is None and link is not chain[-1]:
+                rest = space.either(rest, condition)
+                continue
+            known = found.get(repr(value))
+            both = condition if known is None else space.either(known[0], condition)
+            found[repr(value)] = both, value
+        if not space.meet(rest, answers.started):
             break
-    return found
+    if len(found) == 1:
+        [(_, value)] = found.values()
+        return replace(base, status="decided", value=value, cases=(), reason=None)
+    cases = tuple(Case(answers.words(condition), value) for condition, value in found.values())
+    return replace(base, status="conditional", value=None, cases=cases, reason=None)
 
 
 def _selected(answers: Answers, role: Role, recorded: FieldAnswer) -> FieldAnswer | None:
