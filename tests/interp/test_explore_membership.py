@@ -221,8 +221,8 @@ def test_dictionaries_with_keys_on_some_paths_only(models: list[ModelFacts], use
     holds_for_every_model(models, HELD.format(use=use))
 
 
-@pytest.mark.parametrize("program", GENERATED)
-def test_generators_that_depend_on_the_model(models: list[ModelFacts], program: str) -> None:
+@pytest.mark.parametrize("program", [*GENERATED, *FILTERED, *LEFT_AS_IT_WAS, *WALKED])
+def test_what_depends_on_the_model_part_by_part(models: list[ModelFacts], program: str) -> None:
     holds_for_every_model(models, program)
 
 
@@ -251,21 +251,6 @@ self.first = first(some)
     reasons = {case.reason.code for case in hidden.outcome.cases if case.reason is not None}
     assert reasons == {"engine(a run that is not repeated)"}
     assert all(is_inside(predict(predictor, m), hidden, *reasons) for m in models)
-
-
-@pytest.mark.parametrize("program", WALKED)
-def test_loops_over_what_a_builtin_makes(models: list[ModelFacts], program: str) -> None:
-    holds_for_every_model(models, program)
-
-
-@pytest.mark.parametrize("program", LEFT_AS_IT_WAS)
-def test_ways_that_change_nothing(models: list[ModelFacts], program: str) -> None:
-    holds_for_every_model(models, program)
-
-
-@pytest.mark.parametrize("program", FILTERED)
-def test_comprehensions_that_decide(models: list[ModelFacts], program: str) -> None:
-    holds_for_every_model(models, program)
 
 
 @pytest.mark.parametrize("program", COMPUTED)

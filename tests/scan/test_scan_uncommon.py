@@ -3,20 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from scan_words import START, launches, words
 
 from sgcheck.scan import Launch, read_launches
-
-START = "python3 -m sglang.launch_server"
-
-
-def launches(text: str, name: str = "x.sh") -> tuple[Launch, ...]:
-    reading = read_launches(text, name)
-    assert reading.skipped == ()
-    return reading.launches
-
-
-def words(launch: Launch) -> list[str]:
-    return [word.text if word.text is not None else f"?{word.source}" for word in launch.argv]
 
 
 def places(launch: Launch) -> list[tuple[int, int]]:
@@ -67,24 +56,6 @@ def test_all_braces_of_a_script_are_bounded() -> None:
     (launch,) = launches(f"{START} --bs {' '.join(['{1..500}'] * 100)}\n")
     assert len(launch.argv) < 10_200
     assert launch.argv[-1].text is None
-
-
-@pytest.mark.parametrize(
-    ("before", "word", "expected"),
-    [
-        ("S=()", '${S[@]+"${S[@]}"}', []),
-        ("S=(--a 'b c')", '${S[@]+"${S[@]}"}', ["--a", "b c"]),
-        ("A=(x y); A[1]=z; A[${#A[@]}]=w", '"${A[@]}"', ["x", "z", "w"]),
-        ("N=T; T=8", "--tp ${!N}", ["--tp", "8"]),
-        ("P=1; printf -v P %d 30001", "$P", ["30001"]),
-        ("P=1; printf -v P '%05d' 7", "$P", ["?$P"]),
-        ("Q=1; let Q=Q+1", "$Q", ["?$Q"]),
-        (': "${M:=acme/T}"', '"$M"', ["acme/T"]),
-    ],
-)
-def test_a_word_of_a_script(before: str, word: str, expected: list[str]) -> None:
-    (launch,) = launches(f"{before}\n{START} {word}\n")
-    assert words(launch) == expected
 
 
 def test_arguments_of_the_script_that_are_handed_on() -> None:

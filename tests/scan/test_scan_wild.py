@@ -3,20 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from scan_words import START, launches, words
 
-from sgcheck.scan import Launch, read_launches
-
-START = "python3 -m sglang.launch_server"
-
-
-def launches(text: str, name: str = "x.sh") -> tuple[Launch, ...]:
-    reading = read_launches(text, name)
-    assert reading.skipped == ()
-    return reading.launches
-
-
-def words(launch: Launch) -> list[str]:
-    return [word.text if word.text is not None else f"?{word.source}" for word in launch.argv]
+from sgcheck.scan import read_launches
 
 
 @pytest.mark.parametrize(
@@ -36,6 +25,14 @@ def words(launch: Launch) -> list[str]:
         ("while [ $# -gt 0 ]; do T=$1; shift; done", "${T:-8}", ["8"]),
         ("T=4; while [ $# -gt 0 ]; do T=$1; shift; done", "$T", ["4"]),
         ("T=; while [ $# -gt 0 ]; do T=$1; shift; done", "$T", ["?$T"]),
+        ("S=()", '${S[@]+"${S[@]}"}', []),
+        ("S=(--a 'b c')", '${S[@]+"${S[@]}"}', ["--a", "b c"]),
+        ("A=(x y); A[1]=z; A[${#A[@]}]=w", '"${A[@]}"', ["x", "z", "w"]),
+        ("N=T; T=8", "--tp ${!N}", ["--tp", "8"]),
+        ("P=1; printf -v P %d 30001", "$P", ["30001"]),
+        ("P=1; printf -v P '%05d' 7", "$P", ["?$P"]),
+        ("Q=1; let Q=Q+1", "$Q", ["?$Q"]),
+        (': "${M:=acme/T}"', '"$M"', ["acme/T"]),
     ],
 )
 def test_a_word_of_a_script(before: str, word: str, expected: list[str]) -> None:

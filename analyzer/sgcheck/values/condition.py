@@ -102,20 +102,20 @@ class Condition:
     def edges(self) -> tuple[tuple[ValueSet, Condition], ...]:
         """The values with what holds then, in a stable order."""
         if self._edges is None:
-            values = self.variable.values if self.variable is not None else None
-            self._edges = (
-                tuple((values(bits), child) for bits, child in self.ordered) if values else ()
-            )
+            self._edges = tuple((self._values(bits), child) for bits, child in self.ordered)
         return self._edges
 
     @property
     def ordered(self) -> tuple[tuple[int, Condition], ...]:
         """The ways in a stable order, that of the values."""
         if self._ordered is None:
-            values = self.variable.values if self.variable is not None else None
-            key = (lambda way: values(way[0]).sort_key()) if values else None
-            self._ordered = tuple(sorted(self.ways, key=key)) if key else ()
+            ways = sorted(self.ways, key=lambda way: self._values(way[0]).sort_key())
+            self._ordered = tuple(ways)
         return self._ordered
+
+    def _values(self, bits: int) -> ValueSet:
+        assert self.variable is not None, "TRUE and FALSE have no ways"
+        return self.variable.values(bits)
 
     def __repr__(self) -> str:
         if self is TRUE:
