@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from sgcheck.config import loading
 from sgcheck.config.keys import KEYS
 from sgcheck.config.loading import load
 from sgcheck.errors import UsageError
+from sgcheck.findings.settings import read_settings
 
 Run = Callable[..., Any]
 
@@ -174,3 +177,97 @@ def test_the_variable_names_the_file(
     monkeypatch.setenv("SGCHECK_CONFIG", str(path))
     document = json.loads(sgcheck_run("config", "--format", "json").out)
     assert document["settings"]["cuda"]["value"] == "12.8"
+
+
+# -- files that were only found: anybody may have written them ---------------------------------------
+
+
+@pytest.mark.parametrize("name", ["sgcheck.toml", "pyproject.toml"])
+def test_a_file_that_was_only_found_names_no_program(
+    name: str, sgcheck_run: Run, fake: Any, tmp_path: Path
+) -> None:
+    head = "[tool.sgcheck]\n" if name == "pyproject.toml" else ""
+    path = tmp_path / name
+    path.write_text(f'{head}python = "evil.sh"\ncuda = "13.0"\n')
+    (tmp_path / "evil.sh").write_text("#!/bin/sh\necho '[]'\n")
+    result = sgcheck_run("check", "--arch", "sm100")
+    assert fake.opened == [{"spec": None, "python": None, "offline": False}]
+    line = 2 if head else 1
+    assert f'{path}:{line}: "python" names a program (evil.sh) and is left out' in result.err
+    assert "--python" in result.err and "--config" in result.err
+    assert fake.launches[0].target.cuda == "13.0"
+    sgcheck_run("check", "--arch", "sm100", "--config", str(path))
+    assert fake.opened[1]["python"] == str(tmp_path / "evil.sh")
+
+
+@pytest.mark.parametrize("spec", ["tree", "./tree", "tree@main", "/opt/tree", "~/tree", "x.whl"])
+def test_a_file_that_was_only_found_names_no_tree(
+    spec: str, sgcheck_run: Run, fake: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "tree").mkdir()
+    path = tmp_path / "sgcheck.toml"
+    path.write_text(f'sglang = "{spec}"\n')
+    result = sgcheck_run("check", "--arch", "sm100")
+    assert fake.opened == [{"spec": None, "python": None, "offline": False}]
+    assert f'"sglang" names a source tree ({spec}) and is left out' in result.err
+
+
+def test_a_release_of_a_file_is_never_a_folder(sgcheck_run: Run, fake: Any, tmp_path: Path) -> None:
+    path = tmp_path / "sgcheck.toml"
+    for word in ("0.5.9", "installed"):
+        (tmp_path / word).mkdir()
+        path.write_text(f'sglang = "{word}"\n[[per-path]]\npaths = ["x"]\nsglang = "{word}"\n')
+        for named in ((), ("--config", str(path))):
+            result = sgcheck_run("check", "--arch", "sm100", *named)
+            assert fake.opened[-1]["spec"] == word, result.err
+        (table,) = read_settings(load(start=tmp_path), ()).tables
+        assert table.wish.sglang == word
+
+
+def test_tables_for_paths_of_a_found_file_name_no_tree(tmp_path: Path) -> None:
+    (tmp_path / "tree").mkdir()
+    path = tmp_path / "sgcheck.toml"
+    path.write_text('[[per-path]]\npaths = ["x"]\nsglang = "tree"\ngpu = "b200"\n')
+    found = load(start=tmp_path)
+    (table,) = read_settings(found, ()).tables
+    assert (table.wish.sglang, table.wish.gpu) == (None, "b200")
+    assert "names a source tree (tree)" in found.refused[0]
+    (table,) = read_settings(load(path), ()).tables
+    assert table.wish.sglang == str(tmp_path / "tree")
+    assert load(path).refused == ()
+
+
+def test_the_users_own_file_says_what_the_found_one_leaves_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "home" / "sgcheck.toml"
+    own.parent.mkdir()
+    own.write_text('python = "/usr/bin/python3"\ncuda = "12.8"\ngpu = "b200"\n')
+    monkeypatch.setattr(loading, "own_file", lambda: own)
+    inside = tmp_path / "repository"
+    inside.mkdir()
+    (inside / "sgcheck.toml").write_text('python = "evil.sh"\ncuda = "13.0"\n')
+    found = load(start=inside)
+    values = [found.value(key) for key in ("python", "cuda", "gpu")]
+    assert values == ["/usr/bin/python3", "13.0", "b200"]
+    assert found.path == inside / "sgcheck.toml"
+    assert load(start=inside, isolated=True).settings == {}
+
+
+def test_pipes_large_and_odd_files_are_no_configuration(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "sgcheck.toml")
+    assert load(start=tmp_path).path is None
+    with pytest.raises(UsageError, match="not a regular file"):
+        load(tmp_path / "sgcheck.toml")
+    (tmp_path / "sgcheck.toml").unlink()
+    for text, message in (
+        ("#" * 4_000_001, "larger than 4 MB"),
+        ("gpu-count = " + "9" * 5000, "is not TOML"),
+        ("x = " + "[" * 100_000, "is not TOML"),
+    ):
+        (tmp_path / "sgcheck.toml").write_text(text)
+        (tmp_path / "pyproject.toml").write_text(text)
+        with pytest.raises(UsageError, match=message):
+            load(start=tmp_path)
+        (tmp_path / "sgcheck.toml").unlink()
+        assert load(start=tmp_path).path is None

@@ -233,3 +233,17 @@ def test_a_thread_that_still_runs_is_waited_for(tmp_path: Path) -> None:
     )
     assert run_process(python=("-c", code)).returncode == 0
     assert mark.exists()
+
+
+def test_modules_of_the_working_directory_are_not_imported(tmp_path: Path) -> None:
+    for name in ("click", "msgspec", "yaml", "json"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('ran')\n")
+    result = subprocess.run(
+        [sys.executable, "-m", "sgcheck", "version"],
+        capture_output=True,
+        cwd=tmp_path,
+        timeout=300,
+        check=False,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": ROOTS},
+    )
+    assert (result.returncode, result.stderr) == (0, b"")

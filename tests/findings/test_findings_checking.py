@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from sgcheck.errors import SourceError
 from sgcheck.findings.builder import FindingBuilder
 from sgcheck.findings.checking import Checked, Checker
 from sgcheck.findings.model import Finding
-from sgcheck.findings.resolving import Question
+from sgcheck.findings.resolving import Question, Releases
 from sgcheck.findings.rule import Meta, Rule
 from sgcheck.findings.settle import From, Wish
 from sgcheck.findings.subject import Subject
@@ -220,3 +221,17 @@ def test_a_diffusion_server_is_not_checked(flags: str, is_checked: bool) -> None
     else:
         assert checked[0].problem is not None and "diffusion" in checked[0].problem
         assert checked[0].findings == ()
+
+
+@pytest.mark.parametrize("version", ["0.5.9+local", "0.5.9.dev1", "tree", "٠.٥.٩", None])
+def test_a_scanned_file_names_no_folder(
+    version: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder of that name would be read as SGLang, and a scanned repository may have one."""
+    package = tmp_path / str(version) / "sglang" / "srt"
+    package.mkdir(parents=True)
+    (package.parent / "__init__.py").touch()
+    (package / "server_args.py").touch()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SourceError, match="is no released version"):
+        Releases(offline=True).get(version, None, from_file=True)

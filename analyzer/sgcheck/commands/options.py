@@ -11,6 +11,7 @@ import click
 from msgspec import Struct
 
 from sgcheck.commands.base import FLAGS_KEY, AppState, option
+from sgcheck.commands.output import note
 from sgcheck.config.keys import FAIL_ON
 from sgcheck.errors import UsageError
 
@@ -294,7 +295,10 @@ def load_configuration(params: Mapping[str, Any]) -> Configuration:
     """The configuration that `--config` and `--isolated` ask for."""
     from sgcheck.config.loading import load
 
-    return load(params.get("config"), isolated=bool(params.get("isolated")))
+    config = load(params.get("config"), isolated=bool(params.get("isolated")))
+    for sentence in config.refused:
+        note(sentence)
+    return config
 
 
 def choose_source(params: Mapping[str, Any], config: Configuration) -> SourceChoice:

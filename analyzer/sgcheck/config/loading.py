@@ -1,4 +1,9 @@
-"""Find and read the configuration file; every setting keeps the line that it came from."""
+"""Find and read the configuration file; every setting keeps the line that it came from.
+
+A file that is only found (in the working directory or above it) may be anybody's: whoever runs sgcheck in a
+repository has not chosen what stands in it. So such a file may say what is checked, but not which program runs
+and which source is read: see `_is_refused`. A file given by name, and the user's own, may.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +16,13 @@ from msgspec import Struct, field
 
 from sgcheck.config.keys import KEYS, ConfigValue, accepts, expected
 from sgcheck.errors import UsageError
+from sgcheck.files import read_regular
+from sgcheck.source.metadata import release_number
 
 FILE_NAME = "sgcheck.toml"
 PROJECT_FILE = "pyproject.toml"
+MAX_BYTES = 4_000_000
+INSTALLED = "installed"
 
 _HEADER = re.compile(r"\s*\[\s*([^\[\]]+?)\s*\]\s*(?:#.*)?\Z")
 _ASSIGNMENT = re.compile(r"\s*([A-Za-z0-9_.\"' -]+?)\s*=")
@@ -33,17 +42,21 @@ class Setting(Struct, frozen=True):
 
 
 class Configuration(Struct, frozen=True):
-    """The settings of one file; empty without a file."""
+    """The settings in force; empty without a file.
+
+    `path` is the nearest file, `refused` says in sentences which of its settings do not count.
+    """
 
     path: Path | None = None
     settings: Mapping[str, Setting] = field(default_factory=dict)
+    refused: tuple[str, ...] = ()
 
     def value(self, key: str) -> Any:
         """The value of a key, relative paths made to start at the file's folder; None if unset."""
         setting = self.settings.get(key)
         if setting is None:
             return None
-        if KEYS[key].is_path and isinstance(setting.value, str):
+        if KEYS[key].is_path and isinstance(setting.value, str) and not _is_word(key, setting):
             return _from_folder(setting.value, setting.path.parent)
         return setting.value
 
@@ -53,20 +66,94 @@ def load(
 ) -> Configuration:
     """The configuration given by name, or the nearest one from `start` upwards.
 
-    Raises UsageError for a file that cannot be read, is not TOML or holds unknown keys.
+    What the nearest one leaves open, or may not say, the user's own file says (`own_file`). Raises UsageError
+    for a file that cannot be read, is not TOML or holds unknown keys.
     """
     if isolated:
         return Configuration()
     if explicit is not None:
         path = Path(explicit)
         return _read(path, required=True) or Configuration(path)
-    start = (start or Path.cwd()).absolute()
+    found = _nearest((start or Path.cwd()).absolute())
+    own = _own()
+    if own is None:
+        return found
+    return Configuration(found.path or own.path, {**own.settings, **found.settings}, found.refused)
+
+
+def own_file() -> Path | None:
+    """Where the user's own configuration is looked for; None where there is no home folder."""
+    import platformdirs
+
+    try:
+        return platformdirs.user_config_path("sgcheck") / FILE_NAME
+    except (OSError, RuntimeError):
+        return None
+
+
+def _own() -> Configuration | None:
+    path = own_file()
+    return _read(path, required=True) if path is not None and _is_file(path) else None
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def _nearest(start: Path) -> Configuration:
+    own = own_file()
     for folder in (start, *start.parents):
         for name in (FILE_NAME, PROJECT_FILE):
             path = folder / name
-            if path.is_file() and (found := _read(path, required=False)):
-                return found
+            if path != own and _is_file(path) and (found := _read(path, required=False)):
+                return _discovered(found)
     return Configuration()
+
+
+def _discovered(found: Configuration) -> Configuration:
+    """A configuration that was only found, without what it may not say."""
+    settings = dict(found.settings)
+    refused: list[str] = []
+    for name, setting in found.settings.items():
+        if _is_refused(name, setting.value):
+            del settings[name]
+            refused.append(_refusal(setting.origin, name, setting.value))
+        elif name == "per-path":
+            rows: Any = setting.value
+            wrong = [row for row in rows if _is_refused("sglang", row.get("sglang"))]
+            refused += [_refusal(setting.origin, "sglang", row["sglang"]) for row in wrong]
+            kept = [
+                {k: v for k, v in row.items() if row not in wrong or k != "sglang"} for row in rows
+            ]
+            settings[name] = Setting(kept, setting.path, setting.line)
+    return Configuration(found.path, settings, tuple(refused))
+
+
+def _is_refused(name: str, value: object) -> bool:
+    """Whether a file that was only found may not say this: a program, or a tree that is no release."""
+    if name == "python":
+        return True
+    return name == "sglang" and isinstance(value, str) and not _names_no_path(value)
+
+
+def _names_no_path(value: str) -> bool:
+    return value == INSTALLED or release_number(value) is not None
+
+
+def _refusal(origin: str, name: str, value: object) -> str:
+    what = "a program" if name == "python" else "a source tree"
+    return (
+        f'{origin}: "{name}" names {what} ({value}) and is left out, because this file was only found in the '
+        f"folder; give --{name}, or --config {FILE_NAME} if you trust it"
+    )
+
+
+def _is_word(key: str, setting: Setting) -> bool:
+    """Whether a value is the name of a release, which no folder of that name replaces."""
+    return key == "sglang" and isinstance(setting.value, str) and _names_no_path(setting.value)
 
 
 def _read(path: Path, *, required: bool) -> Configuration | None:
@@ -75,15 +162,18 @@ def _read(path: Path, *, required: bool) -> Configuration | None:
 
     is_project = path.name == PROJECT_FILE
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_regular(path, MAX_BYTES).decode("utf-8")
         data: Any = tomllib.loads(text)
     except OSError as error:
+        if is_project and not required:
+            return None
         raise UsageError(
             f"cannot read the configuration {path}: {error.strerror}; give a {FILE_NAME} or a "
             f"{PROJECT_FILE}, or leave --config out"
         ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        # Somebody else's broken pyproject.toml is not ours to report unless it was asked for.
+    except (ValueError, RecursionError) as error:
+        # Somebody else's broken pyproject.toml is not ours to report unless it was asked for. Not only
+        # TOMLDecodeError: a number of thousands of digits is refused by Python itself.
         if is_project and not required:
             return None
         raise UsageError(f"the configuration {path} is not TOML: {error}") from error

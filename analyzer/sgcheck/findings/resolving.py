@@ -18,6 +18,7 @@ from sgcheck.findings.store import Store, is_lasting
 from sgcheck.findings.unread.here import FalseTest, UnreadHere, unread_here
 from sgcheck.source import Progress, Tree, open_tree
 from sgcheck.source.cache import cache_dir
+from sgcheck.source.metadata import release_number
 from sgcheck.source.tree import SERVER_ARGS
 from sgcheck.values.signals import EngineSignal
 from sgcheck.world.model_facts import ModelFacts
@@ -207,6 +208,9 @@ class Releases:
 
     def get(self, version: str | None, python: str | None, *, from_file: bool) -> Release:
         """The release; raises SourceError or NothingToAnalyse, the same one each time."""
+        if from_file and release_number(version or "") is None:
+            # A folder of that name would be read, and what is scanned may have one.
+            raise SourceError(f"{version} is no released version of SGLang.")
         key = (version, python)
         if key not in self._kept:
             offline = self._offline or (from_file and not self._fetch)

@@ -10,9 +10,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from sgcheck.config.keys import KEYS, accepts, expected
-from sgcheck.config.loading import Configuration
+from sgcheck.config.loading import INSTALLED, Configuration
 from sgcheck.errors import UsageError
 from sgcheck.findings.settle import Wish
+from sgcheck.source.metadata import release_number
 
 WISH_KEYS = ("sglang", "arch", "gpu", "gpu-count", "gpu-memory", "cuda", "model", "env", "models")
 PATH_KEYS = (*WISH_KEYS, "ignore", "paths", "reason")
@@ -106,7 +107,7 @@ def _table(
 def _wish(values: Mapping[str, Any], folder: Path | None, python: str | None = None) -> Wish:
     arch = values.get("arch")
     return Wish(
-        sglang=_path(values.get("sglang"), folder),
+        sglang=_source(values.get("sglang"), folder),
         python=python,
         arch=",".join(arch) if isinstance(arch, list) else arch,
         gpu=values.get("gpu"),
@@ -125,6 +126,13 @@ def _path(value: str | None, folder: Path | None) -> str | None:
         return value
     path = folder / Path(value)
     return str(path) if path.exists() else value
+
+
+def _source(value: str | None, folder: Path | None) -> str | None:
+    """A release as it stands, whatever folders are called; anything else as a path."""
+    if value is None or value == INSTALLED or release_number(value) is not None:
+        return value
+    return _path(value, folder)
 
 
 def _texts(value: Any) -> list[str]:

@@ -10,7 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sgcheck.scan.model import Beside, Launch, ScanResult, Skipped, Suppression
+from sgcheck.files import TooLarge, read_regular
+from sgcheck.scan.kinds import kind_of
+from sgcheck.scan.model import Launch, ScanResult, Skipped, Suppression
+from sgcheck.scan.near import Near
 from sgcheck.scan.reading import MAX_BYTES, Reading, decode, nothing_beside, read_launches
 from sgcheck.scan.walk import Found, files_below
 
@@ -69,39 +72,17 @@ def _readings(files: Sequence[Found], jobs: int) -> Iterable[tuple[Found, Readin
 def read_file(found: Found) -> Reading:
     """The launches of one file on disk; a fault of the file system is a skip with its reason."""
     try:
-        if found.path.stat().st_size > MAX_BYTES:
-            if found.explicit:
-                reason = f"larger than {MAX_BYTES // 1_000_000} MB"
-                return Reading(skipped=(Skipped(found.shown, reason),))
-            from sgcheck.scan.kinds import kind_of
-
-            if kind_of(found.shown) is None:
-                return Reading()
-        with found.path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
+        data = read_regular(found.path, MAX_BYTES)
     except OSError as error:
+        if isinstance(error, TooLarge):
+            if not found.explicit and kind_of(found.shown) is None:
+                return Reading()
+            return Reading(skipped=(Skipped(found.shown, str(error.strerror)),))
         return Reading(skipped=(Skipped(found.shown, f"cannot be read: {error.strerror}"),))
-    return read_launches(data, found.shown, beside=beside(found.path), explicit=found.explicit)
+    near = beside(found.path, found.root)
+    return read_launches(data, found.shown, beside=near, explicit=found.explicit)
 
 
-def beside(path: Path) -> Beside:
-    """Reads the files that lie beside a file on disk, for `read_launches`."""
-    return _Beside(path)
-
-
-@dataclass(frozen=True, slots=True)
-class _Beside:
-    """Reads files by the names that a deployment file gives them, relative to its folder."""
-
-    path: Path
-
-    def __call__(self, name: str) -> str | None:
-        if not name or "\0" in name or name.startswith("~"):
-            return None
-        target = self.path.parent / name
-        try:
-            if not target.is_file() or target.stat().st_size > MAX_BYTES:
-                return None
-            return target.read_text(encoding="utf-8", errors="replace")
-        except (OSError, ValueError):
-            return None
+def beside(path: Path, root: Path | None = None) -> Near:
+    """Reads the files that lie beside a file on disk, for `read_launches`; none beyond `root` (its folder)."""
+    return Near(path, path.parent if root is None else root)

@@ -10,6 +10,7 @@ from sgcheck.scan.context import Around
 from sgcheck.scan.helm import has_template, mask_actions
 from sgcheck.scan.kinds import Kind, is_template, kind_of, kind_of_content, worth_reading
 from sgcheck.scan.model import Beside, Launch, Skipped, Suppression, TargetHint
+from sgcheck.scan.near import Near
 from sgcheck.scan.suppress import hints, suppressions
 from sgcheck.scan.targets import gpu_name
 from sgcheck.scan.text import Hole, Mapped, SourceFile
@@ -79,6 +80,7 @@ def read_launches(
         launches, skipped = _read(kind, file, beside)
         if kind == "yaml":
             skipped = [*skipped, *_unheard(file, launches)]
+        skipped = [*skipped, *_not_followed(file, beside)]
         launches = _with_comments(file, launches)
         ignored = suppressions(file)
     except (RecursionError, MemoryError):
@@ -183,6 +185,18 @@ def _unheard(file: SourceFile, launches: list[Launch]) -> list[Skipped]:
         if len(missed) == _MAX_MISSED:
             break
     return missed
+
+
+def _not_followed(file: SourceFile, beside: Beside) -> list[Skipped]:
+    """The names of other files in this one that were not followed, each with its reason."""
+    if not isinstance(beside, Near):
+        return []
+    found: list[Skipped] = []
+    for name, reason in beside.refused.items():
+        at = file.original.find(name)
+        line = file.line_of(at) if at >= 0 else None
+        found.append(Skipped(file.path, f"{name} is not read: {reason}", line))
+    return found
 
 
 def _dotenv(file: SourceFile) -> tuple[list[Launch], list[Skipped]]:

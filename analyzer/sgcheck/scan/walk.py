@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sgcheck.errors import UsageError
+from sgcheck.scan.ignoring import Ignore, Ignores, is_tame
 from sgcheck.scan.model import Skipped
+from sgcheck.scan.near import is_inside
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
-_IGNORE_FILES = (".gitignore", ".ignore", ".sgcheckignore")
 _NEVER = frozenset(
     [
         ".git",
@@ -35,16 +36,20 @@ _NEVER = frozenset(
     ]
 )
 MAX_FILES = 200_000
-_MAX_IGNORE_FILE = 1_000_000
+MAX_DEPTH = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A file to read; `explicit` when the user named it himself. `shown` is its path for people."""
+    """A file to read; `explicit` when the user named it himself. `shown` is its path for people.
+
+    `root` is the folder that is scanned: beyond it no file that this one names is read.
+    """
 
     path: Path
     shown: str
     explicit: bool
+    root: Path
 
 
 @dataclass(slots=True)
@@ -53,19 +58,6 @@ class Walk:
 
     files: list[Found] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class _Ignore:
-    """The patterns of one folder; `above` leads from that folder to the one that is walked."""
-
-    spec: GitIgnoreSpec
-    above: tuple[str, ...] = ()
-
-    def verdict(self, parts: Sequence[str], *, folder: bool) -> bool | None:
-        """True or False when a pattern speaks of the path, None when none does."""
-        inner = "/".join((*self.above, *parts))
-        return self.spec.check_file(inner + "/" if folder else inner).include
 
 
 def files_below(
@@ -96,7 +88,7 @@ def files_below(
         if stat.S_ISDIR(mode):
             _Folder(path, walk, seen, exclude, respect_ignore).walk_all()
         elif stat.S_ISREG(mode):
-            _add(path, walk, seen, explicit=True)
+            _add(path, walk, seen, path.parent, explicit=True)
         else:
             walk.skipped.append(Skipped(_shown(path), "not a regular file"))
     return walk
@@ -117,11 +109,11 @@ def _shown(path: Path) -> str:
     return path.as_posix()
 
 
-def _add(path: Path, walk: Walk, seen: set[str], *, explicit: bool) -> None:
+def _add(path: Path, walk: Walk, seen: set[str], root: Path, *, explicit: bool) -> None:
     shown = _shown(path)
     if shown not in seen:
         seen.add(shown)
-        walk.files.append(Found(path, shown, explicit))
+        walk.files.append(Found(path, shown, explicit, root))
 
 
 class _Folder:
@@ -134,22 +126,24 @@ class _Folder:
         self.walk = walk
         self.seen = seen
         self.respect = respect
-        self.outer: list[tuple[int, _Ignore]] = []
+        self.real = os.path.realpath(top)
+        self.ignores = Ignores(walk.skipped)
+        self.outer: list[tuple[int, Ignore]] = []
         if respect:
-            self.outer += [(0, ignore) for ignore in _ignores_above(top)]
+            self.outer += [(0, ignore) for ignore in self.ignores.above(top)]
         if exclude:
-            self.outer.append((0, _Ignore(_spec(exclude))))
+            self.outer.append((0, Ignore(self._excluded(exclude))))
 
     def walk_all(self) -> None:
         """Add all files that no pattern ignores, folders depth first, names in order."""
-        stack: list[tuple[tuple[str, ...], list[tuple[int, _Ignore]]]] = [((), self.outer)]
+        stack: list[tuple[tuple[str, ...], list[tuple[int, Ignore]]]] = [((), self.outer)]
         while stack:
             parts, ignores = stack.pop()
             folder = self.top.joinpath(*parts)
             if self.respect:
-                found = [(len(parts), ignore) for ignore in _ignores_in(folder)]
+                found = [(len(parts), ignore) for ignore in self.ignores.of_folder(folder)]
                 ignores = [*ignores, *found] if found else ignores
-            below: list[tuple[tuple[str, ...], list[tuple[int, _Ignore]]]] = []
+            below: list[tuple[tuple[str, ...], list[tuple[int, Ignore]]]] = []
             for entry in self._entries(folder):
                 inner = (*parts, entry.name)
                 try:
@@ -160,14 +154,42 @@ class _Folder:
                     self._skip(self.top.joinpath(*inner), f"cannot be read: {_reason(error)}")
                     continue
                 if is_folder:
-                    if entry.name not in _NEVER and not _ignored(ignores, inner, folder=True):
-                        below.append((inner, ignores))
-                elif is_file and not _ignored(ignores, inner, folder=False):
-                    _add(self.top.joinpath(*inner), self.walk, self.seen, explicit=False)
+                    if entry.name in _NEVER or self._ignored(ignores, inner, folder=True):
+                        continue
+                    if len(inner) > MAX_DEPTH:
+                        self._skip(folder, f"more than {MAX_DEPTH} folders deep")
+                        break
+                    below.append((inner, ignores))
+                elif is_file and not self._ignored(ignores, inner, folder=False):
+                    if entry.is_symlink() and not is_inside(os.path.realpath(entry), self.real):
+                        reason = "a link that leaves the scanned folder"
+                        self._skip(self.top.joinpath(*inner), reason)
+                        continue
+                    path = self.top.joinpath(*inner)
+                    _add(path, self.walk, self.seen, self.top, explicit=False)
                     if len(self.walk.files) > MAX_FILES:
                         self._skip(self.top, f"more than {MAX_FILES} files")
                         return
             stack.extend(reversed(below))
+
+    def _ignored(
+        self, ignores: list[tuple[int, Ignore]], parts: tuple[str, ...], *, folder: bool
+    ) -> bool:
+        return self.ignores.ignored(ignores, parts, folder=folder)
+
+    @staticmethod
+    def _excluded(patterns: Sequence[str]) -> GitIgnoreSpec:
+        from pathspec import GitIgnoreSpec
+
+        for pattern in patterns:
+            if not is_tame(pattern):
+                raise UsageError(
+                    f"the pattern {pattern!r} of files to leave out has too many wildcards; write several"
+                )
+        try:
+            return GitIgnoreSpec.from_lines(patterns)
+        except ValueError as error:
+            raise UsageError(f"a pattern of files to leave out is none: {error}") from error
 
     def _skip(self, path: Path, reason: str) -> None:
         self.walk.skipped.append(Skipped(_shown(path), reason))
@@ -178,49 +200,3 @@ class _Folder:
                 yield from sorted(found, key=lambda e: e.name)
         except OSError as error:
             self._skip(folder, f"cannot be entered: {_reason(error)}")
-
-
-def _ignored(
-    ignores: Sequence[tuple[int, _Ignore]], parts: tuple[str, ...], *, folder: bool
-) -> bool:
-    """Whether the last pattern that speaks of the path ignores it."""
-    for depth, ignore in reversed(ignores):
-        verdict = ignore.verdict(parts[depth:], folder=folder)
-        if verdict is not None:
-            return verdict
-    return False
-
-
-def _spec(lines: Iterable[str]) -> GitIgnoreSpec:
-    from pathspec import GitIgnoreSpec
-
-    return GitIgnoreSpec.from_lines(lines)
-
-
-def _ignores_in(folder: Path, above: tuple[str, ...] = ()) -> list[_Ignore]:
-    found: list[_Ignore] = []
-    for name in _IGNORE_FILES:
-        try:
-            with (folder / name).open(encoding="utf-8", errors="replace") as file:
-                lines = file.read(_MAX_IGNORE_FILE).splitlines()
-            found.append(_Ignore(_spec(lines), above))
-        except (OSError, ValueError):  # no such file, or a pattern that git would not take either
-            continue
-    return found
-
-
-def _ignores_above(top: Path) -> list[_Ignore]:
-    """The ignore files between the repository's root and `top`, outermost first."""
-    try:
-        inside = top.resolve()
-    except (OSError, RuntimeError):
-        return []
-    found: list[_Ignore] = []
-    current = inside
-    while not (current / ".git").exists():
-        if current.parent == current:
-            return []
-        current = current.parent
-        above = inside.relative_to(current).parts
-        found = [*_ignores_in(current, above), *found]
-    return found

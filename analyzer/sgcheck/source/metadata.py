@@ -10,8 +10,8 @@ UNKNOWN = "unknown"
 VERSION_FILES = ("sglang/_version.py", "sglang/version.py")
 NAME = "sglang"
 
-_RELEASE = re.compile(r"v?(\d+(?:\.\d+)+(?:(?:a|b|rc|\.post)\d+)*)")
-_TAG = re.compile(r"v\d+(?:\.\d+)+(?:(?:a|b|rc|\.post)\d+)*")
+_RELEASE = re.compile(r"v?(\d{1,9}(?:\.\d{1,9}){1,9}(?:(?:a|b|rc|\.post)\d{1,9}){0,4})", re.ASCII)
+_TAG = re.compile(rf"v{_RELEASE.pattern.removeprefix('v?')}", re.ASCII)
 
 
 def release_number(text: str) -> str | None:
@@ -72,7 +72,7 @@ def read_project(text: str) -> dict[str, Any] | None:
 
     try:
         project = tomllib.loads(text).get("project")
-    except (tomllib.TOMLDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return None
     if not isinstance(project, dict) or not is_sglang(_text(project.get("name"))):
         return None
