@@ -15,7 +15,7 @@ from sgcheck.resolve.resolution import JsonValue, Reason
 from sgcheck.values.condition import TRUE, Condition, Space, Variable, variables_of
 from sgcheck.values.symbols import Choice, Symbol, Test
 from sgcheck.values.unknown import Unknown
-from sgcheck.world.stdlib.system import PROCESS_ID
+from sgcheck.world.stdlib.system import HOST_NAME, PROCESS_ID
 
 _MAX_CASES = 256
 _MAX_STEPS = 2_000
@@ -175,7 +175,8 @@ def _known(path: _Path, value: Any, depth: int = 0) -> Any:
         raise _Open(reason_of(value))
     if isinstance(value, str | int):
         if _names_process(value):
-            raise _Open(Reason("nondeterministic", detail="process id"))
+            of_host = isinstance(value, str) and HOST_NAME in value
+            raise _Open(Reason("nondeterministic", detail="host name" if of_host else "process id"))
         return value
     if value is None or isinstance(value, float | enum.Enum) or depth > _DEPTH:
         return value
