@@ -12,11 +12,13 @@ import json
 import sys
 import textwrap
 import warnings
+from types import CodeType
 from typing import Any
 
 from interp_attacks import ATTACKS
 from interp_bombs import BOMBS, HOPELESS
 from interp_lab import RECORD, predict, tree_of
+from interp_library_attacks import LIBRARY_ATTACKS
 
 from sgcheck.interp import watchdog
 
@@ -70,18 +72,28 @@ class Watch:
             return
         if str(args[0]).endswith((".py", ".pyc", "/proc/self/statm")) or "nowhere" in str(args[0]):
             return
-        if event == "exec" and (
-            args[0].co_filename != "<string>" or "__create_fn__" in args[0].co_names
-        ):
-            # The tree's own code under guard, and what `dataclasses` makes of checked names.
+        if event == "exec" and (args[0].co_filename != "<string>" or is_made_of_names(args[0])):
+            # The tree's own code under guard, and what the library makes of checked names.
             return
         self.events.append(f"{event} {args[:1]!r}"[:200])
+
+
+def is_made_of_names(code: CodeType) -> bool:
+    """Whether text was written by `dataclasses` or by `namedtuple`."""
+    inside = [
+        name for value in code.co_consts if isinstance(value, CodeType) for name in value.co_names
+    ]
+    return "__create_fn__" in code.co_names or inside == ["_tuple_new"]
 
 
 def source_of(kind: str, name: str) -> str:
     """The whole module of an attack."""
     if kind == "attacks":
-        return textwrap.dedent(ATTACKS[name]) + GOT + RECORD.replace("attempt()", "outcome()")
+        return (
+            textwrap.dedent((ATTACKS | LIBRARY_ATTACKS)[name])
+            + GOT
+            + RECORD.replace("attempt()", "outcome()")
+        )
     body = BOMBS[name] if kind == "bombs" else HOPELESS[name]
     return textwrap.dedent(body) + RECORD
 

@@ -13,6 +13,7 @@ import pytest
 from interp_attacks import ATTACKS
 from interp_bombs import BOMBS, HOPELESS
 from interp_lab import PATH, RECORD, predict, tree_of
+from interp_library_attacks import LIBRARY_ATTACKS
 
 from sgcheck.source import memory_tree
 from sgcheck.values.signals import Refused
@@ -63,7 +64,9 @@ def run(kind: str, names: list[str], folder: Path) -> tuple[list[dict[str, Any]]
     return [json.loads(line) for line in ran.stdout.splitlines()], ran.returncode
 
 
-@pytest.mark.parametrize("names", groups(list(ATTACKS)), ids=lambda names: str(names[0]))
+@pytest.mark.parametrize(
+    "names", groups([*ATTACKS, *LIBRARY_ATTACKS]), ids=lambda names: str(names[0])
+)
 def test_no_attack_reaches_anything(names: list[str], tmp_path: Path) -> None:
     found, status = run("attacks", names, tmp_path)
     assert status == 0

@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import enum
 import sys
+import weakref
+from abc import ABCMeta
 from collections.abc import Callable, Iterator, MutableMapping
+from pathlib import Path
 from types import (
     FrameType,
     FunctionType,
+    GenericAlias,
     MappingProxyType,
     MethodType,
     MethodWrapperType,
@@ -22,6 +26,7 @@ from types import WrapperDescriptorType as SlotWrapper
 from typing import Any
 
 from sgcheck.interp import natives
+from sgcheck.interp.journal import MISSING
 from sgcheck.interp.runtime import RUNTIME as R
 from sgcheck.syntax.names import (
     FORBIDDEN_ATTRIBUTES,
@@ -31,12 +36,17 @@ from sgcheck.syntax.names import (
     guard,
     is_reserved,
 )
+from sgcheck.values.kinds import is_a
+from sgcheck.values.records import class_names, mro
 from sgcheck.values.signals import Refused
 
 MARK = guard("c")
 """The name by which the namespace of the guards is known."""
 ON_LISTING = guard("listing")
 """A name of a world's module: what is called before its names are shown as a dictionary."""
+
+ENGINE = str(Path(__file__).parent.parent)
+"""Where the engine's own modules lie, as its functions' code says."""
 
 RAW = frozenset({"__getattribute__", "__setattr__", "__delattr__"})
 """Methods that access an attribute by a name given at run time."""
@@ -62,7 +72,7 @@ def is_tree_function(obj: Any) -> bool:
     if type(obj) is not FunctionType:
         return False
     space = obj.__globals__.get("__builtins__")
-    return isinstance(space, dict) and MARK in space
+    return type(space) is dict and MARK in space
 
 
 def tree_frame() -> FrameType:
@@ -75,27 +85,75 @@ def tree_frame() -> FrameType:
     raise Refused("no frame of the tree")
 
 
+def class_attribute(cls: type, name: str) -> Any:
+    """What the first class of `cls.__mro__` that has `name` holds under it, unbound; else `MISSING`."""
+    for base in mro(cls):
+        names = class_names(base)
+        if name in names:
+            return names[name]
+    return MISSING
+
+
+_HANDING_ON = frozenset(
+    {GenericAlias, MethodType, super, weakref.ProxyType, weakref.CallableProxyType}
+)
+"""Types of Python's that ask, or change, another object than the one whose attribute it is."""
+
+
+def _is_plain(found: Any) -> bool:
+    """Whether what accesses attributes is the tree's, ours, or Python's usual way."""
+    if type(found) is SlotWrapper:
+        return found.__objclass__ not in _HANDING_ON
+    return found is MISSING or (
+        type(found) is FunctionType and (is_tree_function(found) or _is_of_the_world(found))
+    )
+
+
+def _is_of_the_world(function: FunctionType) -> bool:
+    return function.__code__.co_filename.startswith(ENGINE)
+
+
+def looks_up_plainly(cls: type) -> bool:
+    """Whether an attribute of an instance is one that the object itself or its class has.
+
+    An alias (`list[int]`), a weak proxy or a `super` hands the question on to another object.
+    """
+    return all(
+        _is_plain(class_attribute(cls, name)) for name in ("__getattribute__", "__getattr__")
+    )
+
+
 def is_own(obj: Any, name: str) -> bool:
     """Whether the tree itself gave `obj` (or its class) an attribute of that name."""
-    cls = obj if isinstance(obj, type) else type(obj)
-    for base in cls.__mro__:
-        if name in base.__dict__:
+    kind = type(obj)
+    is_class = issubclass(kind, type)
+    if not looks_up_plainly(kind):
+        return False
+    for base in mro(obj if is_class else kind):
+        if name in class_names(base):
             return natives.is_tree_class(base)
-    if isinstance(obj, FunctionType):
+    if kind is FunctionType:
         return name in obj.__dict__
-    if isinstance(obj, ModuleType):
+    if issubclass(kind, ModuleType):
         return name in module_names(obj) and not is_reserved(name)
-    return (
-        not isinstance(obj, type)
-        and natives.is_tree_class(type(obj))
-        and name in getattr(obj, "__dict__", ())
-    )
+    return not is_class and natives.is_tree_class(kind) and name in getattr(obj, "__dict__", ())
+
+
+def is_own_class_attribute(cls: type, name: str) -> bool:
+    """Whether the first class of `cls.__mro__` that has `name` is the tree's."""
+    for base in mro(cls):
+        if name in class_names(base):
+            return natives.is_tree_class(base)
+    return False
 
 
 def check_read(obj: Any, name: str) -> None:
     """Refuse what may not be read. `name` is a plain string."""
     if name in FORBIDDEN_ATTRIBUTES:
-        if name.startswith("__") or not is_own(obj, name):
+        if name in _CARRIED:
+            if _may_carry(obj):
+                raise Refused(f"attribute {name}")
+        elif name.startswith("__") or not is_own(obj, name):
             raise Refused(f"attribute {name}")
     elif (
         is_dunder(name)
@@ -106,10 +164,43 @@ def check_read(obj: Any, name: str) -> None:
         raise Refused(f"attribute {name}")
 
 
+def _sets_plainly(cls: type) -> bool:
+    """The same for setting. What `dataclasses` writes for a frozen class asks the next class."""
+    for base in mro(cls):
+        found = class_names(base).get("__setattr__")
+        if found is not None and not _is_generated(found):
+            return _is_plain(found)
+    return True
+
+
+def _is_generated(found: Any) -> bool:
+    return type(found) is FunctionType and found.__code__.co_filename == "<string>"
+
+
+_CARRIED = frozenset({"obj"})
+"""Attributes by which an exception hands out an object of whoever raised it."""
+
+
+def _may_carry(obj: Any) -> bool:
+    kind = type(obj)
+    if issubclass(kind, type):
+        return issubclass(obj, AttributeError)
+    return issubclass(kind, BaseException) or not looks_up_plainly(kind)
+
+
+_USUAL_SETTER: Any = object.__setattr__
+
+
 def check_write(obj: Any, name: str) -> None:
     """Refuse what may not be set or deleted. `name` is a plain string."""
-    if issubclass(type(obj), _SPECIAL):
+    kind = type(obj)
+    if issubclass(kind, _SPECIAL):
         _check_special(obj, name)
+    elif (type(kind) is not type or kind.__setattr__ is not _USUAL_SETTER) and not _sets_plainly(
+        kind
+    ):
+        # An alias or a proxy would set it on the object that it stands for.
+        raise Refused(f"setting {name} through {kind.__name__}")
     if name in FORBIDDEN_ATTRIBUTES and (is_dunder(name) or not is_own(obj, name)):
         raise Refused(f"attribute {name}")
 
@@ -118,17 +209,17 @@ _SPECIAL = (type, ModuleType, FunctionType, enum.Enum)
 
 
 def _check_special(obj: Any, name: str) -> None:
-    if isinstance(obj, type):
+    if is_a(obj, type):
         if not natives.is_tree_class(obj) and not natives.may_be_patched(obj):
             raise Refused(f"changing {obj.__name__}.{name}")
-    elif isinstance(obj, ModuleType):
-        if is_reserved(name) or not (is_tree_module(obj) or _is_facade(obj)):
+    elif is_a(obj, ModuleType):
+        if is_reserved(name) or name == "__dict__" or not (is_tree_module(obj) or _is_facade(obj)):
             raise Refused(f"changing {name} of a module")
     elif type(obj) is FunctionType and not is_tree_function(obj):
         ours = str(obj.__globals__.get("__name__")).startswith("sgcheck")
         if not ours or is_dunder(name):
             raise Refused(f"changing {name} of a function")
-    elif isinstance(obj, enum.Enum) and not natives.is_tree_class(type(obj)):
+    elif is_a(obj, enum.Enum) and not natives.is_tree_class(type(obj)):
         raise Refused(f"changing {type(obj).__name__}")
 
 
@@ -144,7 +235,7 @@ def module_names(module: ModuleType) -> dict[str, Any]:
 def is_tree_module(module: ModuleType) -> bool:
     """Whether a module runs under the guards."""
     space = module_names(module).get("__builtins__")
-    return isinstance(space, dict) and MARK in space
+    return type(space) is dict and MARK in space
 
 
 def _is_facade(module: ModuleType) -> bool:
@@ -187,7 +278,7 @@ class Namespace(MutableMapping[str, Any]):
         _set_hidden(self, names)
 
     def __getitem__(self, key: str) -> Any:
-        if isinstance(key, str) and is_reserved(exact(key)):
+        if is_a(key, str) and is_reserved(exact(key)):
             raise KeyError(key)
         value = _hidden(self)[key]
         return value.value() if type(value) is Lazy else value
@@ -205,11 +296,11 @@ class Namespace(MutableMapping[str, Any]):
         del _hidden(self)[exact(key)]
 
     def _check(self, key: Any) -> None:
-        if not isinstance(key, str) or is_reserved(exact(key)):
+        if not is_a(key, str) or is_reserved(exact(key)):
             raise Refused("changing a reserved name")
 
     def __iter__(self) -> Iterator[str]:
-        return iter([k for k in _hidden(self) if not (isinstance(k, str) and is_reserved(k))])
+        return iter([k for k in _hidden(self) if not (is_a(k, str) and is_reserved(exact(k)))])
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -226,12 +317,12 @@ def real_names(space: Any) -> dict[str, Any]:
     """The dictionary behind a namespace."""
     if type(space) is Namespace:
         return _hidden(space)
-    return dict(space) if not isinstance(space, dict) else space
+    return dict(space) if not is_a(space, dict) else space
 
 
 def namespace(obj: Any) -> Any:
     """What `obj.__dict__` and `vars(obj)` are. Raises AttributeError like Python."""
-    if isinstance(obj, ModuleType):
+    if is_a(obj, ModuleType):
         names = module_names(obj)
         if is_tree_module(obj):
             return Namespace(names)
@@ -241,9 +332,50 @@ def namespace(obj: Any) -> Any:
             hidden = ("_", ON_LISTING)
             return MappingProxyType({k: v for k, v in names.items() if not k.startswith(hidden)})
         raise Refused("the names of a module")
-    if isinstance(obj, type) and not natives.is_tree_class(obj):
-        return MappingProxyType({k: v for k, v in obj.__dict__.items() if _is_harmless(k, v)})
-    return obj.__dict__
+    if is_a(obj, type) and not natives.is_tree_class(obj):
+        return MappingProxyType({k: v for k, v in class_names(obj).items() if _is_harmless(k, v)})
+    if not looks_up_plainly(type(obj)) and not natives.is_tree_class(type(obj)):
+        raise Refused("the names behind an alias")
+    found = obj.__dict__
+    if type(obj) in _FUNCTIONS and not is_tree_function(getattr(obj, "__func__", obj)):
+        return MappingProxyType(dict(found))
+    return found
+
+
+_REGISTER = ABCMeta.register
+
+
+def registering(found: Any) -> Any:
+    """What was found under the name `register`: that of an abstract class takes the tree's own only."""
+    bound = type(found) is MethodType
+    if (found.__func__ if bound else found) is not _REGISTER:
+        return found
+
+    def register(*args: Any) -> Any:
+        cls, *others = (found.__self__, *args) if bound else args
+        if not (is_a(cls, type) and natives.is_tree_class(cls)):
+            raise Refused("registering with an abstract class")
+        return _REGISTER(cls, *others)
+
+    return register
+
+
+_FUNCTIONS = (FunctionType, MethodType)
+_SHARED = frozenset({dict, list, set})
+
+
+def unshared(obj: Any, value: Any) -> Any:
+    """What was read of `obj`: where that is not the tree's, a container in it is a copy."""
+    if type(value) in _SHARED:
+        kind = type(obj)
+        if kind in _FUNCTIONS:
+            foreign = not is_tree_function(getattr(obj, "__func__", obj))
+        else:
+            cls = obj if issubclass(kind, type) else kind
+            foreign = not natives.is_tree_class(cls) and not natives.may_be_patched(cls)
+        if foreign:
+            return value.copy()
+    return value
 
 
 def _is_harmless(name: str, value: Any) -> bool:
@@ -277,10 +409,10 @@ def raw_access(
 
     def access(*args: Any) -> Any:
         target, rest = (found.__self__, args) if bound else (args[0], args[1:])
-        if isinstance(target, super):
+        if is_a(target, super):
             target = target.__self__  # type: ignore[attr-defined]
-        if not rest or not isinstance(rest[0], str):
-            return found(*args)
+        if not rest or not is_a(rest[0], str):
+            raise Refused("attribute by a strange name")
         key = exact(rest[0])
         values = (key, *rest[1:])
         if name == "__getattribute__":
@@ -289,6 +421,8 @@ def raw_access(
                 return read(target, key)
         else:
             check_write(target, key)
+            if key == "__del__":
+                return None
             if R.journal is not None:
                 R.journal.attr(target, key)
         return found(*values) if bound else found(args[0], *values)

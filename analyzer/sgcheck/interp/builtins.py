@@ -96,7 +96,7 @@ def _setattr(obj: Any, name: Any, value: Any) -> None:
     if issubclass(type(obj), Unknown):
         ASK[-1].set_attribute(obj, name, value)
         return
-    if not isinstance(name, str):
+    if not issubclass(type(name), str):
         raise TypeError("attribute name must be string")
     guards.write_attribute(obj, name, value, tree_frame() if R.on_write is not None else None)
 
@@ -244,15 +244,13 @@ def _build_class(body: Any, name: str, *bases: Any, **options: Any) -> Any:
         if prepare is not None and not _is_foreign(prepare):
             raise Refused("__prepare__")
     made = builtins.__build_class__(body, name, *bases, **options)
-    if isinstance(made, type):
-        natives.without_destructor(made)
-    return made
+    return natives.without_destructor(made)
 
 
 def _is_foreign(function: Any) -> bool:
     """Whether a function is a builtin one, or one of a package outside the tree."""
-    inner = function.__func__ if isinstance(function, MethodType) else function
-    if isinstance(inner, FunctionType):
+    inner = function.__func__ if issubclass(type(function), MethodType) else function
+    if issubclass(type(inner), FunctionType):
         return not access.is_tree_function(inner)
     return type(inner) is natives.BUILTIN
 
@@ -335,7 +333,7 @@ def make_builtins(extra: dict[str, Any]) -> dict[str, Any]:
     """The `__builtins__` of one interpreter; `extra` holds the guards that belong to it."""
     space: dict[str, Any] = {name: getattr(builtins, name) for name in _AS_THEY_ARE}
     for name, value in vars(builtins).items():
-        if isinstance(value, type) and issubclass(value, BaseException):
+        if issubclass(type(value), type) and issubclass(value, BaseException):
             space[name] = value
     for name in _LIFTED:
         space[name] = _lift(getattr(builtins, name))

@@ -19,7 +19,7 @@ def _special_type(*args: Any, **kwargs: Any) -> Any:
         if issubclass(type(value), Unknown):
             return ASK[-1].apply(type, (value,), {})
         return type(value)
-    if len(args) == 3 and isinstance(args[2], dict):
+    if len(args) == 3 and issubclass(type(args[2]), dict):
         args = (*args[:2], {k: v for k, v in args[2].items() if k != "__del__"})
     created = type(*args, **kwargs)
     if "__module__" not in args[2]:
@@ -56,7 +56,11 @@ def _lifted(kind: type) -> Callable[..., Any]:
         if kind is bool and args and type(args[0]) is dict and RUNTIME.region is not None:
             # A dictionary whose keys may be absent may be empty.
             truth = ASK[-1].dict_truth(args[0])
-            return ASK[-1].apply(bool, (truth,), {}) if isinstance(truth, Unknown) else bool(truth)
+            return (
+                ASK[-1].apply(bool, (truth,), {})
+                if issubclass(type(truth), Unknown)
+                else bool(truth)
+            )
         for value in args:
             if issubclass(type(value), Unknown):
                 return ASK[-1].apply(kind, (*args,), kwargs)
@@ -85,7 +89,7 @@ def _bytes(kind: type) -> Callable[..., Any]:
     lifted = _lifted(kind)
 
     def run(*args: Any, **kwargs: Any) -> Any:
-        if args and isinstance(args[0], int):
+        if args and issubclass(type(args[0]), int):
             bounded(args[0])
         return lifted(*args, **kwargs)
 
@@ -96,7 +100,7 @@ _LIFTED_INT = _lifted(int)
 
 
 def _int(*args: Any, **kwargs: Any) -> Any:
-    if args and isinstance(args[0], str | bytes | bytearray) and len(args[0]) > MAX_BITS // 4:
+    if args and issubclass(type(args[0]), str | bytes | bytearray) and len(args[0]) > MAX_BITS // 4:
         raise LimitReached("size")
     return _LIFTED_INT(*args, **kwargs)
 
@@ -143,7 +147,7 @@ def _operator(name: str) -> Callable[..., Any]:
     def run(obj: Any, /, *args: Any) -> Any:
         from sgcheck.interp import guards
 
-        left, *rest = args if isinstance(obj, type) else (obj, *args)
+        left, *rest = args if issubclass(type(obj), type) else (obj, *args)
         if name == "__format__":
             return guards.formatted((left, -1, rest[0] if rest else ""))
         guard = {

@@ -23,9 +23,9 @@ def is_declaration(element: Any) -> bool:
     return (
         type(element) is tuple
         and len(element) == 2
-        and isinstance(element[0], str | Unknown)
+        and issubclass(type(element[0]), str | Unknown)
         and type(element[1]) is dict
-        and all(isinstance(key, str) for key in element[1])
+        and all(issubclass(type(key), str) for key in element[1])
     )
 
 

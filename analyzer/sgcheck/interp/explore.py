@@ -34,6 +34,7 @@ from sgcheck.interp.symbolic import SymbolicOperations
 from sgcheck.interp.symbolic_cases import Scope
 from sgcheck.resolve.resolution import Reason
 from sgcheck.values.condition import FALSE, TRUE, Condition, Space
+from sgcheck.values.kinds import is_a
 from sgcheck.values.signals import EngineSignal, Escape, LimitReached
 
 MAX_ENDS = 400
@@ -127,7 +128,7 @@ class Explorer(SymbolicOperations):
         """
         if kwargs:
             kwargs = self.certain(func, kwargs)
-        if type(func) is type or isinstance(func, type):
+        if type(func) is type or issubclass(type(func), type):
             return self._construct(func, args, kwargs)
         journal = R.journal
         if journal is None:
@@ -177,7 +178,7 @@ class Explorer(SymbolicOperations):
             if dropped:
                 run = without_result(func)
             return self._explore(run, args, kwargs, ended, (journal, mark, outer, depth, born))
-        if isinstance(error, EngineSignal) and not isinstance(error, PathOver | LimitReached):
+        if is_a(error, EngineSignal) and not issubclass(type(error), PathOver | LimitReached):
             self._engine_loss(error)
             error = PathOver()
         self._return_to(outer)
@@ -222,10 +223,10 @@ class Explorer(SymbolicOperations):
                 )
             else:
                 redo = journal.undo(mark)
-                if isinstance(error, LimitReached):
+                if issubclass(type(error), LimitReached):
                     raise error
-                if isinstance(error, EngineSignal):
-                    if not isinstance(error, PathOver):
+                if is_a(error, EngineSignal):
+                    if not issubclass(type(error), PathOver):
                         self._engine_loss(error)
                 elif is_caught(error, depth):
                     raised.append((self.local, error, redo))
@@ -257,10 +258,10 @@ class Explorer(SymbolicOperations):
 
     def _repeated(self, frame: Frame, error: BaseException | None) -> BaseException | None:
         """How a run ended: as it did, if it was asked again what the runs before it were asked."""
-        if not frame.unlike or isinstance(error, LimitReached):
+        if not frame.unlike or issubclass(type(error), LimitReached):
             return error
         self.local = frame.give_up()
-        return error if isinstance(error, Escape) else not_repeated()
+        return error if issubclass(type(error), Escape) else not_repeated()
 
     def _leave(self, journal: Journal, groups: list[merge.Group], raised: list[Any]) -> Any:
         """Go on with the joined ends, or let the caller decide among them."""
@@ -335,13 +336,13 @@ class Explorer(SymbolicOperations):
         """Why an import could not be explored; what was lost in it is lost with it."""
         lost = self.losses[known:]
         del self.losses[known:]
-        info = next((x.info for x in lost if isinstance(x.info, Reason)), None)
+        info = next((x.info for x in lost if issubclass(type(x.info), Reason)), None)
         return info or reason
 
     # -- paths that end ----------------------------------------------------------------
 
     def _loss(self, error: BaseException) -> None:
-        if isinstance(error, RecursionError):
+        if issubclass(type(error), RecursionError):
             # The engine's own frames count too: whether SGLang would get that deep is not known.
             self._unknown(self.path, LimitReached("recursion"))
             return
@@ -428,8 +429,8 @@ class Explorer(SymbolicOperations):
         error = self._repeated(frame, error)
         if error is None:
             results.append((self.path, value))
-        elif isinstance(error, EngineSignal):
-            if not isinstance(error, PathOver):
+        elif is_a(error, EngineSignal):
+            if not issubclass(type(error), PathOver):
                 self._engine_loss(error)
         else:
             self._loss(error)

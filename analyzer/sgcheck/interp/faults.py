@@ -8,6 +8,7 @@ from typing import Any
 
 from sgcheck.resolve.resolution import Reason
 from sgcheck.syntax.names import PREFIX
+from sgcheck.values.kinds import is_a
 
 _ENGINE = str(Path(__file__).parent.parent)
 
@@ -22,13 +23,13 @@ def fault_of(error: BaseException) -> Reason | None:
     if frame is None:
         return None
     inside = frame.f_code.co_filename.startswith(_ENGINE)
-    if isinstance(error, NameError) and (inside or str(error.name).startswith(PREFIX)):
+    if is_a(error, NameError) and (inside or str(error.name).startswith(PREFIX)):
         return Reason("engine", detail=str(error))
-    if isinstance(error, AttributeError):
-        owner = error.obj
-        if isinstance(owner, ModuleType) and owner.__name__.split(".", 1)[0] == "sgcheck":
+    if is_a(error, AttributeError):
+        owner: Any = error.obj
+        if issubclass(type(owner), ModuleType) and owner.__name__.split(".", 1)[0] == "sgcheck":
             return Reason("engine", detail=str(error))
-    if isinstance(error, TypeError) and inside:
+    if issubclass(type(error), TypeError) and inside:
         called = _called(frame)
         if called is not None and "argument" in str(error):
             name = called.__qualname__.rpartition("<locals>.")[2]
@@ -46,8 +47,8 @@ def _innermost(trace: TracebackType | None) -> FrameType | None:
 def _called(frame: FrameType) -> FunctionType | None:
     """The function of the engine that a guard was about to call."""
     func: Any = frame.f_locals.get("func")
-    if isinstance(func, MethodType):
+    if issubclass(type(func), MethodType):
         func = func.__func__
-    if isinstance(func, FunctionType) and func.__code__.co_filename.startswith(_ENGINE):
+    if is_a(func, FunctionType) and func.__code__.co_filename.startswith(_ENGINE):
         return func
     return None

@@ -44,6 +44,7 @@ from sgcheck.interp.guards_items import (
     streamed_again,
     tested,
 )
+from sgcheck.interp.guards_native import native_call
 from sgcheck.interp.guards_objects import (
     attribute,
     call,
@@ -56,7 +57,6 @@ from sgcheck.interp.guards_objects import (
     method_0,
     method_1,
     method_2,
-    native_call,
     nonlocal_store,
     own_attribute,
     receiver,

@@ -11,6 +11,7 @@ from sgcheck.interp import constructors
 from sgcheck.interp.guards_items import fresh
 from sgcheck.interp.iterators import SIZED
 from sgcheck.interp.runtime import RUNTIME
+from sgcheck.values.kinds import is_a
 from sgcheck.values.signals import EngineSignal, Escape
 from sgcheck.values.unknown import ASK, Unknown
 
@@ -130,7 +131,7 @@ def stop(source: Any, *left: Any) -> bool:
     for flag in left:
         if flag is True:
             return True
-        if isinstance(flag, Unknown) and not _may_go_on(source):
+        if issubclass(type(flag), Unknown) and not _may_go_on(source):
             return bool(ASK[-1].truth(flag))
     return False
 
@@ -138,7 +139,7 @@ def stop(source: Any, *left: Any) -> bool:
 def _may_go_on(source: Any) -> bool:
     """Whether taking further elements changes nothing and comes to an end."""
     return (
-        isinstance(source, list | tuple | str | dict | set | frozenset | range)
+        issubclass(type(source), list | tuple | str | dict | set | frozenset | range)
         and (len(source) <= MAX_TURNS)
     ) or type(source).__name__ in ("dict_keys", "dict_values", "dict_items")
 
@@ -155,7 +156,7 @@ def branch(test: Any, then: Callable[[], None], other: Callable[[], None] | None
 
 def with_manager(manager: Any) -> Any:
     """The manager of a `with` statement."""
-    if isinstance(manager, Unknown):
+    if issubclass(type(manager), Unknown):
         return constructors.UnknownManager(manager)
     return Manager(manager)
 
@@ -178,7 +179,7 @@ class Manager:
         return type(self._manager).__enter__(self._manager)
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> Any:
-        if isinstance(error, EngineSignal):
+        if issubclass(type(error), EngineSignal):
             return False
         return self._exit(self._manager, kind, error, trace)
 
@@ -186,7 +187,7 @@ class Manager:
 def finishing() -> None:
     """The beginning of a `finally`: what the engine raised goes on at once."""
     error = sys.exc_info()[1]
-    if isinstance(error, EngineSignal):
+    if is_a(error, EngineSignal):
         raise error
 
 
@@ -203,6 +204,6 @@ def leave_try() -> None:
 
 def match_subject(value: Any) -> Any:
     """The subject of a `match`: patterns cannot meet an unknown."""
-    if isinstance(value, Unknown):
+    if issubclass(type(value), Unknown):
         return ASK[-1].concrete(value)
     return value

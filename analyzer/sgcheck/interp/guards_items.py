@@ -8,7 +8,7 @@ from enum import EnumMeta
 from typing import Any
 
 from sgcheck.interp import natives
-from sgcheck.interp.guards_objects import CONTAINERS
+from sgcheck.interp.guards_native import CONTAINERS
 from sgcheck.interp.iterators import Stream
 from sgcheck.interp.runtime import RUNTIME
 from sgcheck.values.signals import Escape
@@ -25,11 +25,11 @@ def item(obj: Any, key: Any) -> Any:
     """`obj[key]`."""
     kind, index = type(obj), type(key)
     if index is not str and index is not int and issubclass(index, Unknown):
-        if isinstance(obj, EnumMeta):
+        if issubclass(type(obj), EnumMeta):
             # A member by its name: one for each name that it may be.
             return obj[ASK[-1].concrete(key)]
-        if isinstance(obj, type):
-            return obj[key]  # type: ignore[index]
+        if issubclass(type(obj), type):
+            return obj[key]
         return ASK[-1].item(obj, key)
     if kind is dict:
         if index is tuple and holds_unknown(key):
@@ -69,11 +69,11 @@ def set_item(value: Any, obj: Any, key: Any) -> None:
 
 def del_item(obj: Any, key: Any) -> None:
     """`del obj[key]`."""
-    if isinstance(key, Unknown):
+    if issubclass(type(key), Unknown):
         key = ASK[-1].concrete(key)
     if type(obj) is dict:
         natives.know_whether_there(obj, key)
-    if R.journal is not None and isinstance(obj, CONTAINERS):
+    if R.journal is not None and issubclass(type(obj), CONTAINERS):
         R.journal.container(obj)
     del obj[key]
 
@@ -125,7 +125,7 @@ def operand(value: Any) -> Any:
     """An operand of `and` or `or`: a dictionary is empty here, or it is not."""
     if R.region is not None and type(value) is dict:
         truth = ASK[-1].dict_truth(value)
-        if isinstance(truth, Unknown) and not ASK[-1].truth(truth):
+        if issubclass(type(truth), Unknown) and not ASK[-1].truth(truth):
             ASK[-1].settle(value)
     return value
 
@@ -140,7 +140,7 @@ def display(value: dict[Any, Any]) -> dict[Any, Any]:
 def keyed_display(keys: tuple[Any, ...], values: tuple[Any, ...]) -> Any:
     """A dictionary display with computed keys; a key that is not known makes the whole unknown."""
     for key in keys:
-        if isinstance(key, Unknown):
+        if issubclass(type(key), Unknown):
             return Unknown(key.reason, "{}")
     made = dict(zip(keys, values, strict=True))
     if R.on_display is not None:
@@ -163,6 +163,6 @@ def overlaid_display(*parts: Any) -> dict[Any, Any]:
 def set_display(elements: tuple[Any, ...]) -> Any:
     """A set display; an element that is not known makes the whole unknown."""
     for element in elements:
-        if isinstance(element, Unknown):
+        if issubclass(type(element), Unknown):
             return ASK[-1].apply(set, (elements,), {})
     return fresh(set(elements))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections import deque
 from collections.abc import Callable
 from enum import EnumMeta
 from functools import partial
@@ -13,32 +12,31 @@ from types import (
     FunctionType,
     GeneratorType,
     MethodType,
-    MethodWrapperType,
     ModuleType,
-    WrapperDescriptorType,
 )
 from typing import Any
 
 from sgcheck.interp import access, constructors, natives
+from sgcheck.interp.guards_native import CONTAINERS, native_call
 from sgcheck.interp.iterators import WALKING, Stream, Walk
+from sgcheck.interp.journal import MISSING
 from sgcheck.interp.runtime import RUNTIME
 from sgcheck.syntax.names import (
     FORBIDDEN_ATTRIBUTES,
     GUARDED_ATTRIBUTES,
     MUTATORS,
+    SHARED,
     UNKNOWN_SLOTS,
 )
+from sgcheck.values.kinds import is_a
 from sgcheck.values.signals import EngineSignal, Escape, Refused
 from sgcheck.values.symbols import Choice
-from sgcheck.values.unknown import ASK, Unknown, find_unknown
+from sgcheck.values.unknown import ASK, Unknown
 
 R = RUNTIME
 
-CONTAINERS = (list, dict, set, deque, bytearray)
 _FRESH_TYPES = (list, dict, set)
 _STREAMS = (GeneratorType, Stream)
-_SLOTS = (WrapperDescriptorType, MethodWrapperType)
-_STORING_SLOTS = frozenset({"__setattr__", "__setitem__"})
 _MAKING = frozenset(
     {"copy", "split", "rsplit", "splitlines", "union", "intersection", "difference"}
 )
@@ -56,10 +54,10 @@ def attribute(obj: Any, name: str) -> Any:
     if type(name) is str and name not in _NAMES and not name.startswith("__"):
         return maybe_attribute(obj, name)
     if type(name) is not str:
-        if isinstance(name, Unknown):
+        if is_a(name, Unknown):
             raise Escape(name.reason)
-        if not isinstance(name, str):
-            return getattr(obj, name)
+        if not issubclass(type(name), str):
+            raise TypeError("attribute name must be string")
         name = access.exact(name)
     if name.startswith("__") and name.endswith("__"):
         if issubclass(type(obj), Unknown):
@@ -69,10 +67,14 @@ def attribute(obj: Any, name: str) -> Any:
         return ASK[-1].attribute(obj, name)
     if name in FORBIDDEN_ATTRIBUTES:
         access.check_read(obj, name)
+    elif name in SHARED:
+        value = maybe_attribute(obj, name)
+        return access.registering(value) if name == "register" else access.unshared(obj, value)
     elif name in GUARDED_ATTRIBUTES:
-        if isinstance(obj, type) and issubclass(obj, (*CONTAINERS, str)):
+        kind = type(obj)
+        if issubclass(kind, type) and issubclass(obj, (*CONTAINERS, str)):
             return lambda *args, **kwargs: method(args[0], name, *args[1:], **kwargs)
-        if isinstance(obj, (*CONTAINERS, str)):
+        if issubclass(kind, (*CONTAINERS, str)):
             if not hasattr(obj, name):
                 return getattr(obj, name)
             return lambda *args, **kwargs: method(obj, name, *args, **kwargs)
@@ -93,13 +95,19 @@ def _special_attribute(obj: Any, name: str) -> Any:
         return access.namespace(obj)
     if name in access.RAW:
         return access.raw_access(getattr(obj, name), name, attribute)
-    if name == "__self__" and isinstance(obj, MethodType):
+    if name == "__self__" and type(obj) is MethodType:
         if access.is_tree_function(obj.__func__):
             return obj.__self__
-    elif name == "__spec__" and isinstance(obj, ModuleType):
+    elif name == "__spec__" and issubclass(type(obj), ModuleType):
         return None
     access.check_read(obj, name)
-    return getattr(obj, name)
+    value = getattr(obj, name)
+    if name in _CHAIN and issubclass(type(value), EngineSignal):
+        return None
+    return access.unshared(obj, value)
+
+
+_CHAIN = frozenset({"__context__", "__cause__"})
 
 
 def set_attribute(value: Any, obj: Any, name: str) -> None:
@@ -126,7 +134,7 @@ def write_attribute(obj: Any, name: str, value: Any, frame: FrameType | None) ->
 
 def del_attribute(obj: Any, name: str) -> None:
     """`del obj.name`."""
-    if isinstance(obj, Unknown):
+    if issubclass(type(obj), Unknown):
         raise Escape(obj.reason)
     name = access.exact(name)
     access.check_write(obj, name)
@@ -158,12 +166,14 @@ def call(func: Any, /, *args: Any, **kwargs: Any) -> Any:
     """`func(*args, **kwargs)`."""
     kind = type(func)
     if kind is FunctionType or kind is MethodType:
+        if kind is MethodType and type(func.__func__) is not FunctionType:
+            return call(func.__func__, func.__self__, *args, **kwargs)
         R.steps_left -= 1
         if R.steps_left < 0:
             R.tick_slow()
         if kwargs and R.on_declare is not None:
             function = func if kind is FunctionType else func.__func__
-            if function.__class__ is FunctionType and function.__code__.co_flags & _VARKEYWORDS:
+            if function.__code__.co_flags & _VARKEYWORDS:
                 R.on_declare(func, "", args, (kwargs, access.tree_frame()))
         if R.region is not None:
             return explored(func, args, kwargs)
@@ -197,17 +207,27 @@ def call(func: Any, /, *args: Any, **kwargs: Any) -> Any:
                 return ASK[-1].member(func, args[0])
             if R.region is not None:
                 return explored(func, args, kwargs)
+            if issubclass(func, type):
+                return natives.without_destructor(func(*args, **kwargs))
             return func(*args, **kwargs)
+        if issubclass(func, type):
+            return natives.without_destructor(native_call(func, args, kwargs))
         return native_call(func, args, kwargs)
     if issubclass(kind, Unknown):
         return func(*args, **kwargs)
-    if kind is partial:
+    if issubclass(kind, partial) and (kind is partial or not access.is_own(func, "__call__")):
         if kwargs:
             given = dict(func.keywords)
             natives.overlay(given, kwargs)
             return call(func.func, *func.args, *args, **given)
         return call(func.func, *func.args, *args, **func.keywords)
     if natives.is_tree_class(kind):
+        target = access.class_attribute(kind, "__call__")
+        if type(target) is not FunctionType and target is not MISSING:
+            # Python would call it without asking: `__call__` may be any object.
+            if hasattr(type(target), "__get__"):
+                target = type(target).__get__(target, func, kind)
+            return call(target, *args, **kwargs)
         if R.region is not None:
             return explored(func, args, kwargs)
         return func(*args, **kwargs)
@@ -244,57 +264,6 @@ def explored(
     return Stream(result) if type(result) is GeneratorType else result
 
 
-def native_call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A callable from outside the tree that knows nothing of unknowns."""
-    for value in args:
-        if issubclass(type(value), Unknown):
-            return _native_unknown(func, args, kwargs, value)
-    if kwargs:
-        if R.region is not None:
-            ASK[-1].settle(kwargs)
-        for value in kwargs.values():
-            if issubclass(type(value), Unknown):
-                return _native_unknown(func, args, kwargs, value)
-    try:
-        return func(*args, **kwargs)
-    except EngineSignal:
-        raise
-    except Exception:
-        _blame_unknown(func, args, kwargs)
-        raise
-
-
-def _stores(func: Any, args: tuple[Any, ...]) -> bool:
-    """Whether a slot of Python puts its last argument into a known object."""
-    if type(func) not in _SLOTS or func.__name__ not in _STORING_SLOTS:
-        return False
-    target = func.__self__ if type(func) is MethodWrapperType else args[0] if args else None
-    return not issubclass(type(target), Unknown)
-
-
-def _native_unknown(
-    func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], value: Unknown
-) -> Any:
-    if isinstance(func, type) and (
-        issubclass(func, BaseException) or func in natives.STORING_TYPES
-    ):
-        return func(*args, **kwargs)
-    own = getattr(func, "__self__", None)
-    if isinstance(own, CONTAINERS):
-        return func(*args, **kwargs)
-    if _stores(func, args):
-        # Once, as it is: run for each of several possible values, the slot would keep the last.
-        return func(*args, **kwargs)
-    return ASK[-1].apply(func, args, kwargs)
-
-
-def _blame_unknown(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """A native call failed: if an unknown was inside its arguments, that may be why."""
-    found = find_unknown([getattr(func, "__self__", None), args, kwargs])
-    if found is not None:
-        raise Escape(found.reason)
-
-
 def method(obj: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
     """`obj.name(*args, **kwargs)`."""
     kind = type(obj)
@@ -312,11 +281,13 @@ def method(obj: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
             return native_call(attribute(obj, name), args, kwargs)
     if name.startswith("__"):
         return _dunder_method(obj, name, args, kwargs)
-    if name in GUARDED_ATTRIBUTES and isinstance(obj, (*CONTAINERS, str)):
+    if name in SHARED:
+        return call(attribute(obj, name), *args, **kwargs)
+    if name in GUARDED_ATTRIBUTES and issubclass(kind, (*CONTAINERS, str)):
         return _guarded_subclass_method(obj, name, args, kwargs)
     if name in FORBIDDEN_ATTRIBUTES:
         access.check_read(obj, name)
-    if kind is type and args and isinstance(args[0], obj):
+    if kind is type and args and issubclass(type(args[0]), obj):
         by_class = natives.METHODS.get(obj)
         if by_class is not None and name in by_class:
             return by_class[name](*args, **kwargs)
@@ -324,7 +295,7 @@ def method(obj: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
             return method(args[0], name, *args[1:], **kwargs)
     func = getattr(obj, name)
     inner = type(func)
-    if inner is MethodType or inner is FunctionType:
+    if inner is FunctionType or (inner is MethodType and type(func.__func__) is FunctionType):
         R.steps_left -= 1
         if R.steps_left < 0:
             R.tick_slow()
@@ -354,7 +325,8 @@ def method_0(obj: Any, name: str, /) -> Any:
     if kind in _GUARDED_KINDS or issubclass(kind, Unknown):
         return method(obj, name)
     func = getattr(obj, name)
-    if type(func) is MethodType or type(func) is FunctionType:
+    inner = type(func)
+    if inner is FunctionType or (inner is MethodType and type(func.__func__) is FunctionType):
         R.steps_left -= 1
         if R.steps_left < 0:
             R.tick_slow()
@@ -368,7 +340,8 @@ def method_1(obj: Any, name: str, one: Any, /) -> Any:
     if kind in _GUARDED_KINDS or issubclass(kind, Unknown):
         return method(obj, name, one)
     func = getattr(obj, name)
-    if type(func) is MethodType or type(func) is FunctionType:
+    inner = type(func)
+    if inner is FunctionType or (inner is MethodType and type(func.__func__) is FunctionType):
         R.steps_left -= 1
         if R.steps_left < 0:
             R.tick_slow()
@@ -382,7 +355,8 @@ def method_2(obj: Any, name: str, one: Any, two: Any, /) -> Any:
     if kind in _GUARDED_KINDS or issubclass(kind, Unknown):
         return method(obj, name, one, two)
     func = getattr(obj, name)
-    if type(func) is MethodType or type(func) is FunctionType:
+    inner = type(func)
+    if inner is FunctionType or (inner is MethodType and type(func.__func__) is FunctionType):
         R.steps_left -= 1
         if R.steps_left < 0:
             R.tick_slow()
@@ -418,7 +392,7 @@ def receiver(obj: Any, name: str) -> Any:
     if (
         hasattr(kind, name)
         or hasattr(kind, "__getattr__")
-        or isinstance(obj, (Unknown, type, ModuleType, super))
+        or issubclass(kind, (Unknown, type, ModuleType, super))
         or name in getattr(obj, "__dict__", ())
     ):
         return obj
@@ -432,9 +406,9 @@ def _guarded_subclass_method(
 ) -> Any:
     """A mutating method of a subclass of a native container (or `format` of a str subclass)."""
     func = getattr(obj, name)
-    if isinstance(func, MethodType):
+    if type(func) is MethodType:
         return call(func, *args, **kwargs)
-    if isinstance(obj, str):
+    if issubclass(type(obj), str):
         return natives.str_format(obj, *args, **kwargs)
     if R.journal is not None and name in MUTATORS:
         R.journal.container(obj)
@@ -444,15 +418,17 @@ def _guarded_subclass_method(
 def _dunder_method(obj: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if name in ("__setattr__", "__delattr__", "__setitem__", "__delitem__", "__init__"):
         target, rest = obj, args
-        if isinstance(obj, super):
-            target = obj.__self__  # type: ignore[attr-defined]
-        elif isinstance(obj, type) and args:
+        if issubclass(type(obj), super):
+            target = obj.__self__
+        elif issubclass(type(obj), type) and args:
             target, rest = args[0], args[1:]
         if rest and name in access.RAW and not access.is_own(obj, name):
-            if not isinstance(rest[0], str):
+            if not issubclass(type(rest[0]), str):
                 raise Refused("attribute by a strange name")
             key = access.exact(rest[0])
             access.check_write(target, key)
+            if key == "__del__":
+                return None
             if R.journal is not None:
                 R.journal.attr(target, key)
             if (
@@ -464,7 +440,7 @@ def _dunder_method(obj: Any, name: str, args: tuple[Any, ...], kwargs: dict[str,
                 R.on_write(target, key, rest[1], sys._getframe(2))
             before = () if rest is args else args[:1]
             return call(getattr(obj, name), *before, key, *rest[1:])
-        if R.journal is not None and isinstance(target, CONTAINERS):
+        if R.journal is not None and issubclass(type(target), CONTAINERS):
             R.journal.container(target)
     elif name == "__getattribute__" and obj is object and R.region is None and not kwargs:
         if (
@@ -481,6 +457,4 @@ def _dunder_method(obj: Any, name: str, args: tuple[Any, ...], kwargs: dict[str,
     elif name in constructors.OPERATORS and not access.is_own(obj, name):
         return constructors.OPERATORS[name](obj, *args)
     result = call(attribute(obj, name), *args, **kwargs)
-    if name == "__new__" and isinstance(result, type):
-        natives.without_destructor(result)
-    return result
+    return natives.without_destructor(result) if name == "__new__" else result

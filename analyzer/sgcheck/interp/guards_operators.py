@@ -8,7 +8,7 @@ from typing import Any
 
 from sgcheck.interp import natives, typed
 from sgcheck.interp.guards_items import fresh, holds_unknown
-from sgcheck.interp.guards_objects import CONTAINERS
+from sgcheck.interp.guards_native import CONTAINERS
 from sgcheck.interp.runtime import RUNTIME
 from sgcheck.values.signals import Escape, LimitReached
 from sgcheck.values.symbols import Choice
@@ -64,7 +64,7 @@ def not_same(left: Any, right: Any) -> Any:
     """`left is not right`."""
     if issubclass(type(left), Unknown) or issubclass(type(right), Unknown):
         found = same(left, right)
-        if isinstance(found, Unknown):
+        if issubclass(type(found), Unknown):
             return ASK[-1].unary("not", found)
         return not found
     return left is not right
@@ -106,17 +106,17 @@ def mul(left: Any, right: Any) -> Any:
     if type(left) is int and type(right) is int:
         if left.bit_length() + right.bit_length() > MAX_BITS:
             raise LimitReached("size")
-    elif isinstance(left, str | list | tuple | bytes) and isinstance(right, int):
+    elif issubclass(type(left), str | list | tuple | bytes) and issubclass(type(right), int):
         _bounded(len(left) * right)
-    elif isinstance(right, str | list | tuple | bytes) and isinstance(left, int):
+    elif issubclass(type(right), str | list | tuple | bytes) and issubclass(type(left), int):
         _bounded(len(right) * left)
     return left * right
 
 
 def power(left: Any, right: Any) -> Any:
     """`left ** right`, bounded."""
-    if isinstance(right, int) and not isinstance(left, float | complex):
-        size = left.bit_length() if isinstance(left, int) else _fraction_bits(left)
+    if issubclass(type(right), int) and not issubclass(type(left), float | complex):
+        size = left.bit_length() if issubclass(type(left), int) else _fraction_bits(left)
         if size * abs(right) > MAX_BITS:
             raise LimitReached("size")
     return left**right
@@ -125,7 +125,7 @@ def power(left: Any, right: Any) -> Any:
 def _fraction_bits(value: Any) -> int:
     """The size of an exact number that is no integer (0 for anything else)."""
     parts = (getattr(value, "numerator", 0), getattr(value, "denominator", 0))
-    return max((p.bit_length() for p in parts if isinstance(p, int)), default=0)
+    return max((p.bit_length() for p in parts if issubclass(type(p), int)), default=0)
 
 
 def shift(left: Any, right: Any) -> Any:
@@ -137,7 +137,7 @@ def shift(left: Any, right: Any) -> Any:
 
 def modulo(left: Any, right: Any) -> Any:
     """`left % right`, also of strings."""
-    if isinstance(left, str | bytes):
+    if issubclass(type(left), str | bytes):
         found = find_unknown(right)
         if found is not None:
             return ASK[-1].binary("%", left, right)
@@ -158,18 +158,18 @@ def in_place(name: str, plain: Callable[[Any, Any], Any]) -> Callable[[Any, Any]
     native = getattr(operator, name)
 
     def run(left: Any, right: Any) -> Any:
-        if isinstance(left, CONTAINERS):
+        if issubclass(type(left), CONTAINERS):
             R.step()
             if R.journal is not None:
                 R.journal.container(left)
-            if isinstance(right, Unknown):
+            if issubclass(type(right), Unknown):
                 raise Escape(right.reason)
             if name == "ior" and R.region is not None and type(left) is type(right) is dict:
                 natives.overlay(left, right)
                 return left
-            if name == "imul" and isinstance(right, int):
+            if name == "imul" and issubclass(type(right), int):
                 _bounded(len(left) * right)
-            elif isinstance(left, list) and hasattr(right, "__len__"):
+            elif issubclass(type(left), list) and hasattr(right, "__len__"):
                 _bounded(len(left) + len(right))
             return native(left, right)
         if hasattr(type(left), f"__{name}__"):
@@ -191,9 +191,9 @@ def formatted(*parts: Any) -> Any:
             out.append(value)
             continue
         # The text of an exception is that of what it was raised with.
-        held = list(value.args) if isinstance(value, BaseException) else value
+        held = list(value.args) if issubclass(type(value), BaseException) else value
         unknown = find_unknown(held)
-        if unknown is not None or isinstance(spec, Unknown):
+        if unknown is not None or issubclass(type(spec), Unknown):
             return ASK[-1].binary("f-string", list(parts), unknown if unknown is not None else spec)
         if conversion == 114:
             value = repr(value)

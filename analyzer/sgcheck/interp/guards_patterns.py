@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sgcheck.syntax.names import FORBIDDEN_ATTRIBUTES
+from sgcheck.values.kinds import is_a
 from sgcheck.values.signals import Refused
 
 _SELF_MATCHING = frozenset(
@@ -34,6 +35,6 @@ def class_pattern(thunk: Callable[[], Any]) -> type:
 
 def builtin_pattern(cls: Any) -> type:
     """The same for a name that is usually a builtin class, whose only argument is the value itself."""
-    if isinstance(cls, type) and cls in _SELF_MATCHING:
+    if is_a(cls, type) and cls in _SELF_MATCHING:
         return cls
     return class_pattern(lambda: cls)

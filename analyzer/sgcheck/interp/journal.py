@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from sgcheck.resolve.resolution import Reason
@@ -52,7 +53,7 @@ def instance_dict(obj: Any) -> dict[str, Any] | None:
         found = _object_getattribute(obj, "__dict__")
     except AttributeError:
         return None
-    return found if isinstance(found, dict) else None
+    return found if issubclass(type(found), dict) else None
 
 
 class Journal:
@@ -163,31 +164,31 @@ def _is_slot(obj: Any, name: str) -> bool:
 
 def content(obj: Any) -> Any:
     """A shallow copy of what a container holds."""
-    if isinstance(obj, list):
+    if issubclass(type(obj), list):
         return list(obj)
-    if isinstance(obj, dict):
+    if issubclass(type(obj), dict):
         return dict(obj)
-    if isinstance(obj, set):
+    if issubclass(type(obj), set):
         return set(obj)
-    if isinstance(obj, deque):
+    if issubclass(type(obj), deque):
         return deque(obj, obj.maxlen)
-    if isinstance(obj, bytearray):
+    if issubclass(type(obj), bytearray):
         return bytes(obj)
     raise TypeError(f"no container: {type(obj).__name__}")
 
 
 def _restore(obj: Any, content: Any) -> None:
-    if isinstance(obj, list | bytearray):
-        list.__setitem__(obj, slice(None), content) if isinstance(obj, list) else obj.__setitem__(
-            slice(None), content
-        )
-    elif isinstance(obj, OrderedDict):
+    if issubclass(type(obj), list | bytearray):
+        list.__setitem__(obj, slice(None), content) if issubclass(
+            type(obj), list
+        ) else obj.__setitem__(slice(None), content)
+    elif issubclass(type(obj), OrderedDict):
         OrderedDict.clear(obj)
         OrderedDict.update(obj, content)
-    elif isinstance(obj, dict):
+    elif issubclass(type(obj), dict):
         dict.clear(obj)
         dict.update(obj, content)
-    elif isinstance(obj, set):
+    elif issubclass(type(obj), set):
         set.clear(obj)
         set.update(obj, content)
     else:
@@ -207,7 +208,7 @@ def _swap(kind: int, obj: Any, key: Any, value: Any) -> Any:
     """Put `value` in place and return what stood there."""
     if kind in (ITEM, SPACE, NAME):
         # An OrderedDict keeps its order apart: dict's own methods would leave it behind.
-        plain: type[dict[Any, Any]] = OrderedDict if isinstance(obj, OrderedDict) else dict
+        plain: type[dict[Any, Any]] = OrderedDict if issubclass(type(obj), OrderedDict) else dict
         current = dict.get(obj, key, MISSING)
         if value is MISSING:
             plain.pop(obj, key, None)
@@ -247,9 +248,11 @@ def _swap_slot(obj: Any, key: str, value: Any) -> Any:
     for cls in type(obj).__mro__:
         slot: Any = cls.__dict__.get(key)
         if type(slot).__name__ == "member_descriptor":
-            if value is not MISSING:
-                slot.__set__(obj, value)
-            elif current is not MISSING:
-                slot.__delete__(obj)
+            # What cannot be set was not set either.
+            with suppress(AttributeError, TypeError):
+                if value is not MISSING:
+                    slot.__set__(obj, value)
+                elif current is not MISSING:
+                    slot.__delete__(obj)
             return current
     return current

@@ -87,9 +87,9 @@ class Loader:
     ) -> Any:
         """The builtin `__import__`, with absolute names: what the statement would import."""
         for given in (name, fromlist, level):
-            if isinstance(given, Unknown):
+            if issubclass(type(given), Unknown):
                 raise Escape(given.reason)
-        if not isinstance(name, str) or level != 0:
+        if not issubclass(type(name), str) or level != 0:
             raise Refused("__import__ of a relative name")
         if not fromlist:
             return self._import(name, False)
@@ -108,7 +108,7 @@ class Loader:
         module = self.load(name)
         content = (
             ModuleType.__getattribute__(module, "__dict__")
-            if isinstance(module, ModuleType)
+            if issubclass(type(module), ModuleType)
             else vars(module)
         )
         names = content.get("__all__")

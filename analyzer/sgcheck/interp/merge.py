@@ -263,7 +263,7 @@ class _Ended:
 
 def _patched(base: Any, end: End, ident: int) -> Any:
     """Content of a dictionary that another end changed as a whole and this one key by key."""
-    if not isinstance(base, dict):
+    if not issubclass(type(base), dict):
         return base
     patched = dict(base)
     for (kind, other, key), (_, value) in end.finals.items():
@@ -296,11 +296,11 @@ def _join_place(
 
     if all(alike(values[0], v) for v in values[1:]):
         return values[0]
-    if isinstance(obj, JoinedList):
+    if issubclass(type(obj), JoinedList):
         return _union(explorer, base, full, values)
-    if isinstance(obj, CacheDict):
+    if issubclass(type(obj), CacheDict):
         return MISSING if kind == ITEM else base
-    if isinstance(obj, UnionDict):
+    if issubclass(type(obj), UnionDict):
         if kind == ITEM:
             return next(v for v in values if v is not MISSING)
         union: dict[Any, Any] = {}
@@ -327,7 +327,7 @@ def _join_place(
 def _join_content(
     explorer: Explorer, obj: Any, base: Any, simple: list[Condition], values: list[Any]
 ) -> Any:
-    if isinstance(obj, dict):
+    if issubclass(type(obj), dict):
         if not explorer.may_be_absent(obj):
             return NOT_JOINED
         keys: dict[Any, None] = {}
@@ -340,7 +340,7 @@ def _join_content(
             if made is not MISSING:
                 out[key] = made
         return out
-    if isinstance(obj, list):
+    if issubclass(type(obj), list):
         if len({len(v) for v in values}) != 1:
             return declarations.join(explorer, base, simple, values)
         items = [
@@ -383,7 +383,7 @@ def join_values(explorer: Explorer, conditions: list[Condition], values: list[An
             return made_list
     if len(conditions) > 48 and not all(
         is_scalar(v)
-        or isinstance(v, Unknown)
+        or issubclass(type(v), Unknown)
         or (type(v) in (set, frozenset) and all(map(is_scalar, v)))
         for v in values
     ):

@@ -7,6 +7,7 @@ import string
 import sys
 from collections import defaultdict, deque
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from sgcheck.interp.journal import MISSING
@@ -28,14 +29,14 @@ STORING_TYPES: set[Any] = {list, tuple, dict, slice, staticmethod, classmethod, 
 
 def is_tree_class(cls: Any) -> bool:
     """Whether a class was defined by the tree."""
-    module = getattr(cls, "__module__", None)
-    return isinstance(module, str) and module.partition(".")[0] in TREE_ROOTS
+    module: Any = getattr(cls, "__module__", None)
+    return issubclass(type(module), str) and module.partition(".")[0] in TREE_ROOTS
 
 
 def may_be_patched(cls: Any) -> bool:
     """Whether a class that the world made for one interpreter may be changed by the tree."""
     module = getattr(cls, "__module__", "")
-    return isinstance(module, str) and module.partition(".")[0] in (
+    return issubclass(type(module), str) and module.partition(".")[0] in (
         "transformers",
         "huggingface_hub",
         "logging",
@@ -57,18 +58,20 @@ def check_format_spec(spec: str) -> None:
 
 def check_percent(text: Any, values: Any = ()) -> None:
     """The same for the `%` operator of strings; `values` may hold widths (`%*d`)."""
-    shown = text if isinstance(text, str) else text.decode("latin-1")
+    shown = str.__str__(text) if issubclass(type(text), str) else bytes(text).decode("latin-1")
     check_format_spec(shown)
-    if "*" in shown and isinstance(values, tuple):
+    if "*" in shown and issubclass(type(values), tuple):
         for value in values:
-            if isinstance(value, int) and abs(value) > 999_999:
+            if issubclass(type(value), int) and not -999_999 <= int.__index__(value) <= 999_999:
                 raise LimitReached("size")
 
 
-def without_destructor(cls: Any) -> None:
-    """Take a class's destructor away: when an object dies is no part of a prediction."""
-    if "__del__" in cls.__dict__ and is_tree_class(cls):
-        type.__delattr__(cls, "__del__")
+def without_destructor(made: Any) -> Any:
+    """What was made; a class loses its destructor: when an object dies is no part of a prediction."""
+    if issubclass(type(made), type) and "__del__" in type.__dict__["__dict__"].__get__(made):
+        with suppress(TypeError):  # Python's own classes cannot be changed.
+            type.__delattr__(made, "__del__")
+    return made
 
 
 class _Formatter(string.Formatter):
@@ -133,15 +136,15 @@ def _sized(kind: type, name: str) -> Callable[..., Any]:
 
     def run(obj: Any, /, *args: Any, **kwargs: Any) -> Any:
         for value in (*args, *kwargs.values()):
-            if isinstance(value, int) and value > MAX_SIZE:
+            if issubclass(type(value), int) and value > MAX_SIZE:
                 raise LimitReached("size")
         if name == "expandtabs":
-            width = next((v for v in (*args, *kwargs.values()) if isinstance(v, int)), 8)
+            width = next((v for v in (*args, *kwargs.values()) if issubclass(type(v), int)), 8)
             bounded(obj.count("\t" if kind is str else b"\t") * width)
-        elif len(args) > 1 and isinstance(args[1], str | bytes):
+        elif len(args) > 1 and issubclass(type(args[1]), str | bytes):
             bounded((len(obj) + 1) * len(args[1]))
-        elif name == "translate" and args and isinstance(args[0], dict):
-            longest = max((len(v) for v in args[0].values() if isinstance(v, str)), default=1)
+        elif name == "translate" and args and issubclass(type(args[0]), dict):
+            longest = max((len(v) for v in args[0].values() if issubclass(type(v), str)), default=1)
             bounded(len(obj) * longest)
         return pure(obj, *args, **kwargs)
 
@@ -186,7 +189,7 @@ def _join(obj: str, parts: Any) -> Any:
             ),
             {},
         )
-    longest = sum(len(i) for i in items if isinstance(i, str | bytes))
+    longest = sum(len(i) for i in items if issubclass(type(i), str | bytes))
     bounded(longest + len(obj) * len(items))
     return obj.join(items)
 
@@ -237,7 +240,7 @@ def overlay(mapping: dict[Any, Any], source: Any) -> None:
     """`mapping.update(source)` where keys of `source` may be there on some paths only."""
     if issubclass(type(source), Unknown):
         source = ASK[-1].concrete(source)
-    content = source if isinstance(source, dict) else dict(source)
+    content = source if issubclass(type(source), dict) else dict(source)
     for key, value in content.items():
         made = ASK[-1].overlaid(value, mapping, key) if type(value) is Choice else value
         if made is not MISSING:

@@ -6,7 +6,6 @@ from typing import Any
 
 from sgcheck.interp import typed
 from sgcheck.values.signals import Escape
-from sgcheck.values.symbols import part_of
 from sgcheck.values.unknown import Operations, Unknown, find_unknown
 
 
@@ -22,8 +21,7 @@ class OpaqueOperations(Operations):
         return Unknown(value.reason, f"{op} {value.label}")
 
     def attribute(self, value: Unknown, name: str) -> Any:
-        part = part_of(value, name)
-        return part if part is not None else Unknown(value.reason, f"{value.label}.{name}")
+        return Unknown(value.reason, f"{value.label}.{name}")
 
     def call(self, value: Unknown, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return Unknown(value.reason, f"{value.label}()")
@@ -45,7 +43,7 @@ class OpaqueOperations(Operations):
         return Unknown(value.reason, f"{kind.__name__}({value.label})")
 
     def item(self, value: Any, key: Any) -> Any:
-        known = find_unknown([value if isinstance(value, Unknown) else key])
+        known = find_unknown([value if issubclass(type(value), Unknown) else key])
         assert known is not None
         return Unknown(known.reason, f"{known.label}[]")
 

@@ -110,7 +110,7 @@ def is_caught(error: BaseException, depth: int) -> bool:
         if types is None:
             return True
         try:
-            if isinstance(error, types()):
+            if issubclass(type(error), types()):
                 return True
         except Exception:
             return True

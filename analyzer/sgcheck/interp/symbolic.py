@@ -29,7 +29,7 @@ from sgcheck.resolve.resolution import Reason
 from sgcheck.values.condition import FALSE, TRUE, Condition
 from sgcheck.values.signals import EngineSignal, Escape
 from sgcheck.values.spoken import spoken
-from sgcheck.values.symbols import Choice, Fact, Symbol, Test, Text, part_of
+from sgcheck.values.symbols import Choice, Fact, Symbol, Test, Text
 from sgcheck.values.unknown import Unknown, find_unknown
 
 __all__ = ["FALSY", "SymbolicOperations", "alike", "is_scalar"]
@@ -79,7 +79,7 @@ class SymbolicOperations(Questions):
             return self._text(op, left, right)
         if op == "&":
             for mine, other in ((left, right), (right, left)):
-                if isinstance(mine, UnknownSet):
+                if issubclass(type(mine), UnknownSet):
                     return Overlap(
                         mine.overlap(self, other), mine.reason, f"{mine.label} & {self.show(other)}"
                     )
@@ -97,10 +97,10 @@ class SymbolicOperations(Questions):
 
     def _text(self, op: str, left: Any, right: Any) -> Any:
         if op == "f-string":
-            parts = [p if isinstance(p, str) else self.show(p[0]) for p in left]
-            held = (find_unknown(p[0]) for p in left if not isinstance(p, str))
+            parts = [p if issubclass(type(p), str) else self.show(p[0]) for p in left]
+            held = (find_unknown(p[0]) for p in left if not issubclass(type(p), str))
             unknown = next((u for u in held if u is not None), right)
-            words = "".join(p if isinstance(p, str) else _said(p[0], p[1]) for p in left)
+            words = "".join(p if issubclass(type(p), str) else _said(p[0], p[1]) for p in left)
             return Text(blame(unknown), "".join(parts), words, (unknown,))
         return derived(f"{left} {self.show(right)}", right)
 
@@ -122,19 +122,19 @@ class SymbolicOperations(Questions):
 
     def map(self, function: Callable[..., Any], args: Sequence[Any]) -> Any:
         """A pure function over choices, case by case; NotImplemented where that is not possible."""
-        if not any(isinstance(arg, Unknown) for arg in args):
+        if not any(issubclass(type(arg), Unknown) for arg in args):
             # The unknown is inside an argument: a native function would not see what it is.
             return NotImplemented
         combined: list[tuple[Condition, list[Any]]] = [(TRUE, [])]
         for arg in args:
-            if isinstance(arg, Test):
+            if issubclass(type(arg), Test):
                 cases: list[tuple[Condition, Any]] = [
                     (arg.condition, True),
                     (self.space.negate(arg.condition), False),
                 ]
-            elif isinstance(arg, Choice):
+            elif issubclass(type(arg), Choice):
                 cases = self.cases(arg)
-            elif isinstance(arg, Unknown):
+            elif issubclass(type(arg), Unknown):
                 return NotImplemented
             else:
                 cases = [(TRUE, arg)]
@@ -157,22 +157,22 @@ class SymbolicOperations(Questions):
                 raise
             except Exception:
                 # Some case fails: split, so that the failure belongs to its own path.
-                chosen = [self.pick(a) if isinstance(a, Choice | Test) else a for a in args]
+                chosen = [self.pick(a) if issubclass(type(a), Choice | Test) else a for a in args]
                 return self._mapped(function, chosen)
         return self.choice(out)
 
     def _mapped(self, function: Callable[..., Any], values: list[Any]) -> Any:
         """One case of `map`; an unknown inside it makes a native function's result unknown."""
-        special = APPLY.get(function) if isinstance(function, type) else None
+        special = APPLY.get(function) if issubclass(type(function), type) else None
         if special is not None:
             answer = special(self, *values)
             if answer is not NotImplemented:
                 return answer
-        if isinstance(function, type) or type(function).__name__ in (
+        if issubclass(type(function), type) or type(function).__name__ in (
             "builtin_function_or_method",
             "method_descriptor",
         ):
-            unknown = next((v for v in values if isinstance(v, Unknown)), None)
+            unknown = next((v for v in values if issubclass(type(v), Unknown)), None)
             if unknown is not None:
                 return self.apply(function, tuple(values), {})
         return function(*values)
@@ -180,17 +180,14 @@ class SymbolicOperations(Questions):
     # -- attributes, items, calls --------------------------------------------------------
 
     def attribute(self, value: Unknown, name: str) -> Any:
-        if isinstance(value, Choice):
+        if issubclass(type(value), Choice):
             from sgcheck.interp.guards import attribute as read
 
             mapped = self.map(lambda v: read(v, name), [value])
             if mapped is not NotImplemented:
                 return mapped
-        if isinstance(value, Fact):
+        if issubclass(type(value), Fact):
             return value.sg_read(self, name)
-        part = part_of(value, name)
-        if part is not None:
-            return part
         return derived(f"{self.show(value)}.{name}", value)
 
     def method(
@@ -198,22 +195,25 @@ class SymbolicOperations(Questions):
     ) -> Any:
         from sgcheck.interp import guards
 
-        if isinstance(value, Choice):
+        if issubclass(type(value), Choice):
             cases = self.cases(value)
-            if all(isinstance(v, str | int | float | bytes | tuple | type(None)) for _, v in cases):
+            if all(
+                issubclass(type(v), str | int | float | bytes | tuple | type(None))
+                for _, v in cases
+            ):
                 mapped = self.map(
                     lambda v, *a: guards.method(v, name, *a, **kwargs), [value, *args]
                 )
                 if mapped is not NotImplemented:
                     return mapped
             return self.split(lambda: guards.method(self.pick(value), name, *args, **kwargs))
-        if isinstance(value, Fact):
+        if issubclass(type(value), Fact):
             return value.sg_method(self, name, args, kwargs)
         lower = name in ("lower", "strip") and not args
-        if lower and isinstance(value, Symbol) and "named" in value.variable.extra:
+        if lower and issubclass(type(value), Symbol) and "named" in value.variable.extra:
             return value
         if (
-            isinstance(value, Symbol)
+            issubclass(type(value), Symbol)
             and name in ("startswith", "endswith")
             and len(args) == 1
             and find_unknown(args) is None
@@ -235,9 +235,9 @@ class SymbolicOperations(Questions):
     def set_attribute(self, value: Unknown, name: str, new: Any) -> None:
         from sgcheck.interp import guards
 
-        if isinstance(value, Choice):
+        if issubclass(type(value), Choice):
             guards.set_attribute(new, self.pick(value), name)
-        elif isinstance(value, Fact):
+        elif issubclass(type(value), Fact):
             value.sg_set(self, name, new)
         else:
             raise Escape(blame(value))
@@ -245,9 +245,9 @@ class SymbolicOperations(Questions):
     def set_item(self, value: Unknown, key: Any, new: Any) -> None:
         from sgcheck.interp import guards
 
-        if isinstance(value, Choice):
+        if issubclass(type(value), Choice):
             guards.set_item(new, self.pick(value), key)
-        elif isinstance(value, Fact):
+        elif issubclass(type(value), Fact):
             value.sg_set_item(self, key, new)
         else:
             raise Escape(blame(value))
@@ -255,9 +255,9 @@ class SymbolicOperations(Questions):
     def call(self, value: Unknown, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         from sgcheck.interp import guards
 
-        if isinstance(value, Choice):
+        if issubclass(type(value), Choice):
             return self.split(lambda: guards.call(self.pick(value), *args, **kwargs))
-        if isinstance(value, Fact):
+        if issubclass(type(value), Fact):
             answer = value.sg_call(self, args, kwargs)
             if answer is not NotImplemented:
                 return answer
@@ -292,20 +292,20 @@ class SymbolicOperations(Questions):
     def item(self, value: Any, key: Any) -> Any:
         from sgcheck.interp.guards import item as read
 
-        if isinstance(value, Choice):
+        if issubclass(type(value), Choice):
             mapped = self.map(read, [value, key])
             if mapped is not NotImplemented:
                 return mapped
-        if isinstance(value, Fact):
+        if issubclass(type(value), Fact):
             return value.sg_item(self, key)
-        if isinstance(value, dict) and find_unknown(key) is not None:
+        if issubclass(type(value), dict) and find_unknown(key) is not None:
             present = self.membership(key, value)
             if not self.decide(present):
                 raise KeyError(self.show(key))
             return self.lookup(value, key, None)
-        if isinstance(key, Choice | Test) and not isinstance(value, Unknown):
+        if issubclass(type(key), Choice | Test) and not issubclass(type(value), Unknown):
             return read(value, self.concrete(key))
-        held = value if isinstance(value, Unknown) else key
+        held = value if issubclass(type(value), Unknown) else key
         return derived(f"{self.show(value)}[{self.show(key)}]", held, key)
 
     def lookup(self, mapping: dict[Any, Any], key: Any, default: Any) -> Any:
@@ -417,7 +417,7 @@ class SymbolicOperations(Questions):
 
     def pick(self, value: Unknown) -> Any:
         """One case of a choice (by branching); the case itself may be unknown."""
-        if isinstance(value, Choice):
+        if issubclass(type(value), Choice):
             cases = self.cases(value)
             if not cases:
                 raise Escape(Reason("impossible"))
@@ -425,15 +425,15 @@ class SymbolicOperations(Questions):
         return self.concrete(value)
 
     def concrete(self, value: Unknown) -> Any:
-        if isinstance(value, Test):
+        if issubclass(type(value), Test):
             return self.decide(value.condition)
-        if isinstance(value, Choice):
+        if issubclass(type(value), Choice):
             cases = self.cases(value)
             if not cases:
                 raise Escape(Reason("impossible"))
             found = cases[self.choose([c for c, _ in cases])][1]
-            return self.concrete(found) if isinstance(found, Unknown) else found
-        if isinstance(value, Symbol) and value.variable.domain is not None:
+            return self.concrete(found) if issubclass(type(found), Unknown) else found
+        if issubclass(type(value), Symbol) and value.variable.domain is not None:
             options = sorted(value.variable.domain, key=repr)
             feasible = [v for v in options if self.possible(self.space.among(value.variable, [v]))]
             return feasible[self.choose([self.space.among(value.variable, [v]) for v in feasible])]

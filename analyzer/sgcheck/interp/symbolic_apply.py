@@ -17,18 +17,22 @@ if TYPE_CHECKING:
 
 
 def _apply_isinstance(ops: SymbolicOperations, obj: Any, cls: Any) -> Any:
-    classes = cls if isinstance(cls, tuple) else (cls,)
-    if isinstance(obj, Test):
-        return any(issubclass(bool, c) for c in classes if isinstance(c, type))
-    if isinstance(obj, Choice):
+    classes = cls if issubclass(type(cls), tuple) else (cls,)
+    if issubclass(type(obj), Test):
+        return any(issubclass(bool, c) for c in classes if issubclass(type(c), type))
+    if issubclass(type(obj), Choice):
         from sgcheck.interp.builtins import _isinstance
 
         return ops.choice([(c, _isinstance(v, cls)) for c, v in ops.cases(obj)])
-    if isinstance(obj, Fact):
+    if issubclass(type(obj), Fact):
         verdict = obj.sg_isinstance(ops, classes)
         if verdict is not NotImplemented:
             return verdict
-    if isinstance(obj, Symbol) and obj.types and all(isinstance(c, type) for c in classes):
+    if (
+        issubclass(type(obj), Symbol)
+        and obj.types
+        and all(issubclass(type(c), type) for c in classes)
+    ):
         verdicts = {issubclass(t, classes) for t in obj.types}
         if verdicts == {True, False} and type(None) in obj.types:
             none = ops.space.among(obj.variable, [None])
@@ -36,14 +40,14 @@ def _apply_isinstance(ops: SymbolicOperations, obj: Any, cls: Any) -> Any:
     if type(obj) is Unknown and classes == (type,):
         # What is computed from facts of a model or of the machine is a value, never a class.
         return False
-    if isinstance(obj, Unknown):
+    if issubclass(type(obj), Unknown):
         names = " or ".join(getattr(c, "__name__", str(c)) for c in classes)
         return ops.test(ops.flag(f"{ops.show(obj)} is of type {names}", blame(obj)))
     return NotImplemented
 
 
 def _apply_issubclass(ops: SymbolicOperations, obj: Any, cls: Any) -> Any:
-    classes = cls if isinstance(cls, tuple) else (cls,)
+    classes = cls if issubclass(type(cls), tuple) else (cls,)
     if type(obj) is Unknown and all(c.__module__.partition(".")[0] == "msgspec" for c in classes):
         # Records of SGLang are made by its own code: the type of a computed value is none.
         return False
@@ -55,13 +59,13 @@ def _apply_is_dataclass(ops: SymbolicOperations, obj: Any) -> Any:
 
 
 def _apply_getattr(ops: SymbolicOperations, obj: Any, name: Any, *default: Any) -> Any:
-    if isinstance(obj, Choice):
+    if issubclass(type(obj), Choice):
         from sgcheck.interp.builtins import _getattr
 
         return ops.choice([(c, _getattr(v, name, *default)) for c, v in ops.cases(obj)])
-    if isinstance(obj, Fact):
+    if issubclass(type(obj), Fact):
         return obj.sg_getattr(ops, name, *default)
-    if default and isinstance(obj, Unknown):
+    if default and issubclass(type(obj), Unknown):
         there = ops.flag(f"{ops.show(obj)} has {name}", blame(obj))
         value = derived(f"{ops.show(obj)}.{name}", obj)
         return ops.choice([(there, value), (ops.space.negate(there), default[0])])
@@ -69,13 +73,13 @@ def _apply_getattr(ops: SymbolicOperations, obj: Any, name: Any, *default: Any) 
 
 
 def _apply_hasattr(ops: SymbolicOperations, obj: Any, name: Any) -> Any:
-    if isinstance(obj, Choice):
+    if issubclass(type(obj), Choice):
         from sgcheck.interp.builtins import _hasattr
 
         return ops.choice([(c, _hasattr(v, name)) for c, v in ops.cases(obj)])
-    if isinstance(obj, Fact):
+    if issubclass(type(obj), Fact):
         return ops.test(obj.sg_has(ops, name))
-    if isinstance(obj, Unknown):
+    if issubclass(type(obj), Unknown):
         return ops.test(ops.flag(f"{ops.show(obj)} has {name}", blame(obj)))
     return NotImplemented
 
@@ -83,7 +87,7 @@ def _apply_hasattr(ops: SymbolicOperations, obj: Any, name: Any) -> Any:
 def _apply_get(
     ops: SymbolicOperations, mapping: dict[Any, Any], key: Any, default: Any = None
 ) -> Any:
-    return ops.lookup(mapping, key, default) if isinstance(key, Unknown) else NotImplemented
+    return ops.lookup(mapping, key, default) if issubclass(type(key), Unknown) else NotImplemented
 
 
 def _apply_bool(ops: SymbolicOperations, value: Any = False) -> Any:
@@ -91,7 +95,7 @@ def _apply_bool(ops: SymbolicOperations, value: Any = False) -> Any:
 
 
 def _apply_set(ops: SymbolicOperations, *args: Any) -> Any:
-    if len(args) == 1 and isinstance(args[0], list | tuple):
+    if len(args) == 1 and issubclass(type(args[0]), list | tuple):
         unknown = find_unknown(args[0])
         if unknown is not None:
             return UnknownSet(args[0], blame(unknown), f"set({ops.show(args[0])})")
@@ -100,10 +104,12 @@ def _apply_set(ops: SymbolicOperations, *args: Any) -> Any:
 
 def _apply_copy(function: Callable[[Any], Any]) -> Callable[..., Any]:
     def run(ops: SymbolicOperations, value: Any) -> Any:
-        if isinstance(value, Choice):
+        if issubclass(type(value), Choice):
             return ops.choice([(c, _copied(function, v)) for c, v in ops.cases(value)])
         return (
-            value if isinstance(value, Unknown) and not isinstance(value, Fact) else NotImplemented
+            value
+            if issubclass(type(value), Unknown) and not issubclass(type(value), Fact)
+            else NotImplemented
         )
 
     return run
@@ -111,15 +117,16 @@ def _apply_copy(function: Callable[[Any], Any]) -> Callable[..., Any]:
 
 def _copied(function: Callable[[Any], Any], value: Any) -> Any:
     from sgcheck.interp.guards import call
+    from sgcheck.world.stdlib import copy_
 
-    return call(function, value)
+    return call(copy_.copied if function is copy.copy else copy_.deeply_copied, value)
 
 
 def _apply_same_type(kind: type) -> Callable[..., Any]:
     def convert(ops: SymbolicOperations, value: Any, *rest: Any) -> Any:
-        if isinstance(value, Symbol) and value.types == (kind,) and not rest:
+        if issubclass(type(value), Symbol) and value.types == (kind,) and not rest:
             return value
-        if isinstance(value, Unknown) and not isinstance(value, Choice | Test):
+        if issubclass(type(value), Unknown) and not issubclass(type(value), Choice | Test):
             label = f"{kind.__name__}({ops.show(value)})"
             return derived(label, value, types=(kind,))
         return NotImplemented

@@ -23,6 +23,7 @@ from sgcheck.interp.symbolic_values import (
 )
 from sgcheck.resolve.resolution import Reason
 from sgcheck.values.condition import FALSE, TRUE, Condition, Space
+from sgcheck.values.kinds import is_a
 from sgcheck.values.symbols import Choice, Fact, Symbol, Test
 from sgcheck.values.unknown import Operations, Unknown
 
@@ -50,7 +51,7 @@ class Scope:
 
 def _cases_key(cases: Cases, choice: Choice) -> Any:
     """What a choice of plain values shares with every other choice of the same ones, else None."""
-    if all(is_scalar(case) or isinstance(case, Unknown) for _, case in choice.cases):
+    if all(is_scalar(case) or issubclass(type(case), Unknown) for _, case in choice.cases):
         return tuple((id(condition), cases.show(case)) for condition, case in choice.cases)
     return None
 
@@ -106,23 +107,25 @@ class Cases(Operations):
     # -- helpers -------------------------------------------------------------------
 
     def show(self, value: Any) -> str:
-        if isinstance(value, Test):
+        if issubclass(type(value), Test):
             return f"test {self._number(value.condition)}"
-        if isinstance(value, Choice):
+        if issubclass(type(value), Choice):
             return f"choice {self._number(value, _cases_key(self, value))}"
-        if isinstance(value, Unknown):
+        if issubclass(type(value), Unknown):
             return str(object.__getattribute__(value, "label"))
         if is_scalar(value):
-            text = str(value) if isinstance(value, enum.Enum) else repr(value)
+            text = str(value) if issubclass(type(value), enum.Enum) else repr(value)
             return text if len(text) <= 80 else f"{text[:60]}…{zlib.crc32(text.encode()):08x}"
-        if isinstance(value, list | tuple | set | frozenset) and len(value) <= 8:
+        if issubclass(type(value), list | tuple | set | frozenset) and len(value) <= 8:
             inner = ", ".join(
                 self.show(v)
-                for v in (sorted(value, key=repr) if isinstance(value, set | frozenset) else value)
+                for v in (
+                    sorted(value, key=repr) if issubclass(type(value), set | frozenset) else value
+                )
             )
             return f"({inner})"
         name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
-        if isinstance(name, str):
+        if is_a(name, str):
             return name
         return f"{type(value).__name__} {self._number(value)}"
 
@@ -146,7 +149,7 @@ class Cases(Operations):
 
     def cases(self, value: Any) -> list[tuple[Condition, Any]]:
         """The possible values on this path, with their conditions."""
-        if not isinstance(value, Choice):
+        if not issubclass(type(value), Choice):
             return [(TRUE, value)]
         out = []
         for condition, case in value.cases:
@@ -158,7 +161,7 @@ class Cases(Operations):
         """A value from cases: equal ones joined, nested choices flattened."""
         flat: list[tuple[Condition, Any]] = []
         for condition, value in cases:
-            inner = self.cases(value) if isinstance(value, Choice) else [(TRUE, value)]
+            inner = self.cases(value) if issubclass(type(value), Choice) else [(TRUE, value)]
             for more, case in inner:
                 both = self.space.both(condition, more)
                 if both is not FALSE:
@@ -175,7 +178,7 @@ class Cases(Operations):
             joined = self._collapse(joined)
         if len(joined) == 1:
             return joined[0][1]
-        if joined and all(isinstance(v, bool | Test) for _, v in joined):
+        if joined and all(issubclass(type(v), bool | Test) for _, v in joined):
             return self.test(
                 self.space.any_of(self.space.both(c, self.condition_of(v)) for c, v in joined)
             )
@@ -187,9 +190,9 @@ class Cases(Operations):
         Which formula gives it rarely matters; keeping every one would multiply with each step.
         """
         numbers = [(c, v) for c, v in cases if is_open_number(v)]
-        if len(numbers) < 2 or not any(isinstance(v, Unknown) for _, v in numbers):
+        if len(numbers) < 2 or not any(issubclass(type(v), Unknown) for _, v in numbers):
             return cases
-        reason = next(blame(v) for _, v in numbers if isinstance(v, Unknown))
+        reason = next(blame(v) for _, v in numbers if issubclass(type(v), Unknown))
         of = "inputs" if reason.code == "input-unknown" else "model"
         key = tuple(sorted((self._number(c), self.show(v)) for c, v in numbers))
         number = self._numbers.get(key)
@@ -206,18 +209,18 @@ class Cases(Operations):
 
     def condition_of(self, value: Any) -> Condition:
         """The condition under which a value is true."""
-        if isinstance(value, Test):
+        if issubclass(type(value), Test):
             mine: Condition = value.condition
             return mine
-        if isinstance(value, Choice):
+        if issubclass(type(value), Choice):
             return self.space.any_of(
                 self.space.both(c, self.condition_of(v)) for c, v in self.cases(value)
             )
-        if isinstance(value, Symbol):
+        if issubclass(type(value), Symbol):
             return self.symbol_truth(value)
-        if isinstance(value, Fact):
+        if is_a(value, Fact):
             return value.sg_truth(self)
-        if isinstance(value, Unknown):
+        if issubclass(type(value), Unknown):
             variable = self.space.variable(value.label, None, unanswerable(value.reason), "value")
             if variable.domain is not None:
                 return self.space.among(variable, [v for v in variable.domain if v])

@@ -12,6 +12,7 @@ from sgcheck.interp.symbolic_cases import Cases
 from sgcheck.interp.symbolic_values import alike, is_scalar, possible, unanswerable
 from sgcheck.resolve.resolution import Reason
 from sgcheck.values.condition import FALSE, TRUE, Condition
+from sgcheck.values.kinds import is_a
 from sgcheck.values.signals import EngineSignal, Escape
 from sgcheck.values.symbols import Choice, Drawn, Fact, Symbol, Test, Typed
 from sgcheck.values.unknown import Unknown, find_unknown
@@ -41,9 +42,9 @@ class Questions(Cases):
     def equal(self, left: Any, right: Any) -> Condition:
         """The condition under which `left == right`."""
         space = self.space
-        if isinstance(left, Choice):
+        if issubclass(type(left), Choice):
             return space.any_of(space.both(c, self.equal(v, right)) for c, v in self.cases(left))
-        if isinstance(right, Choice):
+        if issubclass(type(right), Choice):
             return space.any_of(space.both(c, self.equal(left, v)) for c, v in self.cases(right))
         if type(left) is tuple and type(right) is tuple and find_unknown([left, right]) is not None:
             if len(left) != len(right):
@@ -52,34 +53,34 @@ class Questions(Cases):
             for a, b in zip(left, right, strict=True):
                 result = space.both(result, self.equal(a, b))
             return result
-        if not isinstance(left, Unknown) and not isinstance(right, Unknown):
+        if not issubclass(type(left), Unknown) and not issubclass(type(right), Unknown):
             try:
                 return TRUE if left == right else FALSE
             except EngineSignal:
                 raise
             except Exception:
                 return FALSE
-        if not isinstance(left, Unknown):
+        if not issubclass(type(left), Unknown):
             left, right = right, left
-        if alike(left, right) and not isinstance(left, Drawn):
+        if alike(left, right) and not issubclass(type(left), Drawn):
             return TRUE
-        if isinstance(right, Unknown):
-            if isinstance(left, Test) and isinstance(right, Test):
+        if issubclass(type(right), Unknown):
+            if issubclass(type(left), Test) and issubclass(type(right), Test):
                 same = space.both(left.condition, right.condition)
                 neither = space.both(space.negate(left.condition), space.negate(right.condition))
                 return space.either(same, neither)
             return self.flag(f"{self.show(left)} == {self.show(right)}", left.reason)
-        if isinstance(left, Test):
-            if isinstance(right, bool | int) and right in (0, 1):
+        if issubclass(type(left), Test):
+            if issubclass(type(right), bool | int) and right in (0, 1):
                 return left.condition if right else space.negate(left.condition)
             return FALSE
-        if isinstance(left, Symbol):
+        if issubclass(type(left), Symbol):
             if is_scalar(right):
                 return space.among(left.variable, possible(left, [right]))
             if self.excludes(left, right):
                 return FALSE
             return self.flag(f"{left.label} == {self.show(right)}", left.reason)
-        if isinstance(left, Fact):
+        if is_a(left, Fact):
             verdict = left.sg_equal(self, right)
             if verdict is not None:
                 return verdict
@@ -91,76 +92,76 @@ class Questions(Cases):
 
     def excludes(self, symbol: Symbol, value: Any) -> bool:
         """Whether a fact's type says that it cannot equal an object that is no scalar."""
-        return bool(symbol.types) and not isinstance(value, symbol.types)
+        return bool(symbol.types) and not issubclass(type(value), symbol.types)
 
     def identical(self, left: Any, right: Any) -> Condition:
         """The condition under which `left is right`."""
-        if isinstance(left, Choice):
+        if issubclass(type(left), Choice):
             return self.space.any_of(
                 self.space.both(c, self.identical(v, right)) for c, v in self.cases(left)
             )
-        if isinstance(right, Choice):
+        if issubclass(type(right), Choice):
             return self.space.any_of(
                 self.space.both(c, self.identical(left, v)) for c, v in self.cases(right)
             )
-        if not isinstance(left, Unknown) and not isinstance(right, Unknown):
+        if not issubclass(type(left), Unknown) and not issubclass(type(right), Unknown):
             return TRUE if left is right else FALSE
         if typed.distinct(left, right):
             return FALSE
-        other = right if isinstance(left, Unknown) else left
+        other = right if issubclass(type(left), Unknown) else left
         for mine, its in ((left, right), (right, left)):
-            if isinstance(mine, Fact):
+            if is_a(mine, Fact):
                 verdict = mine.sg_identical(self, its)
                 if verdict is not None:
                     return verdict
-        if isinstance(left, Test) or isinstance(right, Test):
-            if not isinstance(other, bool | Test):
+        if issubclass(type(left), Test) or issubclass(type(right), Test):
+            if not issubclass(type(other), bool | Test):
                 return FALSE
             return self.equal(left, right)
-        if is_scalar(other) and not isinstance(other, bool | enum.Enum | type(None)):
-            unknown = left if isinstance(left, Unknown) else right
+        if is_scalar(other) and not issubclass(type(other), bool | enum.Enum | type(None)):
+            unknown = left if issubclass(type(left), Unknown) else right
             return self.flag(f"{self.show(unknown)} is {self.show(other)}", unknown.reason)
         return self.equal(left, right)
 
     def membership(self, left: Any, right: Any) -> Condition:
         """The condition under which `left in right`."""
         space = self.space
-        if isinstance(right, Choice):
+        if issubclass(type(right), Choice):
             return space.any_of(
                 space.both(c, self.membership(left, v)) for c, v in self.cases(right)
             )
-        if isinstance(right, Fact):
+        if is_a(right, Fact):
             return right.sg_contains(self, left)
-        if isinstance(right, Symbol) and isinstance(left, str):
+        if issubclass(type(right), Symbol) and issubclass(type(left), str):
             return self._predicate(right, f"contains {left!r}", lambda text: left in text)
-        if isinstance(right, Unknown):
+        if issubclass(type(right), Unknown):
             return self.flag(f"{self.show(left)} in {self.show(right)}", right.reason)
-        if isinstance(left, Choice):
+        if issubclass(type(left), Choice):
             return space.any_of(
                 space.both(c, self.membership(v, right)) for c, v in self.cases(left)
             )
-        if isinstance(right, dict):
+        if issubclass(type(right), dict):
             return self._key_present(left, right)
-        if isinstance(right, list | tuple | set | frozenset) or type(right).__name__ in (
+        if issubclass(type(right), list | tuple | set | frozenset) or type(right).__name__ in (
             "dict_keys",
             "dict_values",
         ):
             items = list(right)
-            if isinstance(left, Symbol) and all(is_scalar(i) for i in items):
+            if issubclass(type(left), Symbol) and all(is_scalar(i) for i in items):
                 return space.among(left.variable, possible(left, items))
             return space.any_of(self.equal(left, item) for item in items)
-        if isinstance(left, Unknown) and isinstance(right, str):
+        if issubclass(type(left), Unknown) and issubclass(type(right), str):
             return self._predicate(left, f"in {right!r}", lambda text: text in right)
-        if not isinstance(left, Unknown):
+        if not issubclass(type(left), Unknown):
             return TRUE if left in right else FALSE
         return self.flag(f"{self.show(left)} in {self.show(right)}", left.reason)
 
     def _key_present(self, key: Any, mapping: dict[Any, Any]) -> Condition:
-        if not isinstance(key, Unknown) and find_unknown(key) is None:
+        if not issubclass(type(key), Unknown) and find_unknown(key) is None:
             if key not in mapping:
                 return FALSE
             value = mapping[key]
-            if isinstance(value, Choice) and any(v is MISSING for _, v in value.cases):
+            if issubclass(type(value), Choice) and any(v is MISSING for _, v in value.cases):
                 return self.space.any_of(c for c, v in self.cases(value) if v is not MISSING)
             return TRUE
         keys = list(mapping)
@@ -168,20 +169,20 @@ class Questions(Cases):
             self.space.any_of(
                 self.space.both(self.equal(key, k), self._key_present(k, mapping)) for k in keys
             )
-            if any(isinstance(mapping[k], Choice) for k in keys)
+            if any(issubclass(type(mapping[k]), Choice) for k in keys)
             else None
         )
         if present is not None:
             return present
-        if isinstance(key, Symbol) and all(is_scalar(k) for k in keys):
+        if issubclass(type(key), Symbol) and all(is_scalar(k) for k in keys):
             return self.space.among(key.variable, possible(key, keys))
         return self.space.any_of(self.equal(key, k) for k in keys)
 
     def _predicate(self, value: Unknown, text: str, predicate: Callable[[Any], bool]) -> Condition:
         """A test of a fact's text: evaluated for every value that has a name, asked for the rest."""
-        if isinstance(value, Symbol):
+        if issubclass(type(value), Symbol):
             known: Sequence[Hashable] = value.variable.extra.get("named", ())
-            matching = [v for v in known if isinstance(v, str) and predicate(v)]
+            matching = [v for v in known if issubclass(type(v), str) and predicate(v)]
             rest = self.space.negate(self.space.among(value.variable, known))
             other = self.flag(f"{value.label} (another one) {text}", value.reason)
             return self.space.either(

@@ -8,6 +8,7 @@ from typing import Any
 
 from sgcheck.resolve.resolution import Reason
 from sgcheck.values.condition import TRUE
+from sgcheck.values.kinds import is_a
 from sgcheck.values.symbols import Choice, Drawn, Fact, Symbol, Test, Text, Typed
 from sgcheck.values.unknown import Unknown, find_unknown
 
@@ -29,25 +30,25 @@ _ADDED = (str, list, tuple)
 
 def types_of(value: Any) -> tuple[type, ...]:
     """The types that a value can have; empty where they are not known."""
-    if isinstance(value, Choice):
+    if issubclass(type(value), Choice):
         found = [types_of(case) for _, case in value.cases]
         return tuple(dict.fromkeys(t for types in found for t in types)) if all(found) else ()
-    if isinstance(value, Test):
+    if issubclass(type(value), Test):
         return (bool,)
-    if isinstance(value, Typed):
+    if issubclass(type(value), Typed):
         types: tuple[type, ...] = value.types
         return types
-    if isinstance(value, Fact):
+    if is_a(value, Fact):
         return value.sg_types
-    if isinstance(value, Unknown):
+    if issubclass(type(value), Unknown):
         return ()
     return (type(value),) if type(value) in PLAIN else ()
 
 
 def is_number(value: Any) -> bool:
     """Whether a value, known or not, is certainly a number."""
-    if not isinstance(value, Unknown):
-        return isinstance(value, int | float)
+    if not issubclass(type(value), Unknown):
+        return issubclass(type(value), int | float)
     types = types_of(value)
     return bool(types) and all(t in (int, float, bool) for t in types)
 
@@ -76,12 +77,12 @@ def calculated(op: str, left: Any, right: Any) -> tuple[type, ...]:
 
 def is_open_number(value: Any) -> bool:
     """A number, or a computed unknown that may be one."""
-    if not isinstance(value, Unknown):
-        return isinstance(value, int | float) and not isinstance(value, bool)
+    if not issubclass(type(value), Unknown):
+        return issubclass(type(value), int | float) and not issubclass(type(value), bool)
     if type(value) is Unknown:
         return True
     types = types_of(value)
-    if isinstance(value, Choice | Fact | Test) or bool in types:
+    if issubclass(type(value), Choice | Fact | Test) or bool in types:
         return False
     return is_number(value) or (type(value) is Typed and int in types)
 
@@ -96,26 +97,26 @@ def derived(label: str, *operands: Any, types: tuple[type, ...] = ()) -> Unknown
 
 def is_scalar(value: Any) -> bool:
     """A value that is compared by what it is, not by which object it is."""
-    return isinstance(value, _SCALARS)
+    return issubclass(type(value), _SCALARS)
 
 
 def alike(left: Any, right: Any, depth: int = 6) -> bool:
     """Whether two values cannot be told apart (unknowns: the same question)."""
     if left is right:
         return True
-    if isinstance(left, Unknown) or isinstance(right, Unknown):
+    if issubclass(type(left), Unknown) or issubclass(type(right), Unknown):
         return _alike_unknown(left, right)
     if type(left) is not type(right) or depth == 0:
         return False
     if is_scalar(left):
         return bool(left == right)
-    if isinstance(left, list | tuple):
+    if issubclass(type(left), list | tuple):
         return len(left) == len(right) and all(
             alike(a, b, depth - 1) for a, b in zip(left, right, strict=True)
         )
-    if isinstance(left, dict):
+    if issubclass(type(left), dict):
         return list(left) == list(right) and all(alike(left[k], right[k], depth - 1) for k in left)
-    if isinstance(left, set | frozenset):
+    if issubclass(type(left), set | frozenset):
         return bool(left == right)
     return False
 
@@ -123,13 +124,13 @@ def alike(left: Any, right: Any, depth: int = 6) -> bool:
 def _alike_unknown(left: Any, right: Any) -> bool:
     if type(left) is not type(right):
         return False
-    if isinstance(left, Test):
+    if issubclass(type(left), Test):
         return left.condition is right.condition
-    if isinstance(left, Choice):
+    if issubclass(type(left), Choice):
         return len(left.cases) == len(right.cases) and all(
             c is d and alike(v, w) for (c, v), (d, w) in zip(left.cases, right.cases, strict=True)
         )
-    if isinstance(left, Symbol):
+    if issubclass(type(left), Symbol):
         return left.variable is right.variable
     return type(left) in (Unknown, Drawn, Text, Typed) and left.label == right.label
 
@@ -140,20 +141,20 @@ def possible(symbol: Symbol, values: Iterable[Any]) -> list[Any]:
         return list(values)
     numbers = bool({int, float} & set(symbol.types))
     types = (*symbol.types, int, float) if numbers else symbol.types
-    return [value for value in values if isinstance(value, types)]
+    return [value for value in values if issubclass(type(value), types)]
 
 
 def unanswerable(reason: Reason) -> Reason | None:
     """Reasons of facts that a user can give are none: the condition itself says what is asked."""
-    answerable = reason.code.startswith(("model-unknown", "input-unknown", "host-file-unknown"))
+    answerable = reason.code.startswith(("model-unknown", "input-unknown"))
     return None if answerable or reason is BRANCHES_REASON else reason
 
 
 def blame(value: Unknown) -> Reason:
     """The reason to pass on: that of an unknown inside a choice, where there is one."""
-    if isinstance(value, Choice):
+    if issubclass(type(value), Choice):
         for _, case in value.cases:
-            if isinstance(case, Unknown):
+            if issubclass(type(case), Unknown):
                 return blame(case)
     reason: Reason = value.reason
     return reason

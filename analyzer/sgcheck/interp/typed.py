@@ -18,15 +18,15 @@ _VALUES = (bool, int, float, complex, str, bytes, type(None))
 
 def answer(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`func(*args)` where the types of its first argument decide it; else NotImplemented."""
-    if not args or kwargs or not isinstance(args[0], Typed):
+    if not args or kwargs or not issubclass(type(args[0]), Typed):
         return NotImplemented
     types: tuple[type, ...] = object.__getattribute__(args[0], "types")
     if not types:
         return NotImplemented
     rest = args[1:]
     if func is isinstance:
-        classes = rest[0] if isinstance(rest[0], tuple) else rest
-        if not all(isinstance(c, type) for c in classes):
+        classes = rest[0] if issubclass(type(rest[0]), tuple) else rest
+        if not all(issubclass(type(c), type) for c in classes):
             return NotImplemented
         return _agreed([issubclass(t, classes) for t in types])
     if func is type and not rest:
@@ -37,7 +37,7 @@ def answer(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return NotImplemented
     if func is dataclasses.is_dataclass or func is callable:
         return False
-    if func is hasattr and isinstance(rest[0], str):
+    if func is hasattr and issubclass(type(rest[0]), str):
         return _agreed([hasattr(t, rest[0]) for t in types])
     return NotImplemented
 
@@ -45,20 +45,20 @@ def answer(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 def distinct(left: Any, right: Any) -> bool:
     """Whether the type or the age of one says that it cannot be the other, a known object."""
     for mine, other in ((left, right), (right, left)):
-        if type(other) is PlainObject and isinstance(mine, Unknown):
+        if type(other) is PlainObject and issubclass(type(mine), Unknown):
             if object.__getattribute__(mine, "sg_born") < other.sg_born and not _composed(mine):
                 return True
-        elif isinstance(mine, Typed) and not isinstance(other, Unknown):
+        elif issubclass(type(mine), Typed) and not issubclass(type(other), Unknown):
             types: tuple[type, ...] = object.__getattribute__(mine, "types")
-            complete = isinstance(mine, Drawn) or type(other) not in _VALUES
+            complete = issubclass(type(mine), Drawn) or type(other) not in _VALUES
             if types and complete and all(t in _VALUES for t in types):
-                return not isinstance(other, types)
+                return not issubclass(type(other), types)
     return False
 
 
 def _composed(value: Unknown) -> bool:
     """Whether an unknown may stand for an object that was put into it later."""
-    return isinstance(value, Choice | Fact)
+    return issubclass(type(value), Choice | Fact)
 
 
 _OF_NUMBERS = (min, max, abs, round, sum)

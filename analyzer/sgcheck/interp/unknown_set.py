@@ -42,7 +42,7 @@ class UnknownSet(Fact):
         return TRUE if other is self else FALSE
 
     def sg_isinstance(self, ops: Any, classes: tuple[Any, ...]) -> Any:
-        return any(isinstance(c, type) and issubclass(set, c) for c in classes)
+        return any(issubclass(type(c), type) and issubclass(set, c) for c in classes)
 
     def sg_method(self, ops: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if name == "isdisjoint" and len(args) == 1:

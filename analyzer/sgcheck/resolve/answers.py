@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -47,6 +46,11 @@ from sgcheck.values.unknown import Unknown
 from sgcheck.world.stdlib.argparse_ import ArgumentParser, ParserLeft, ParserRefused
 
 if TYPE_CHECKING:
+    import argparse
+else:
+    from sgcheck.world.stdlib.argparse_ import argparse
+
+if TYPE_CHECKING:
     from sgcheck.resolve.launch import Launch
     from sgcheck.resolve.machine import Machine
     from sgcheck.resolve.membership import CaseTable
@@ -88,7 +92,6 @@ def resolution(
         chosen,
         builder.log(),
         environment(builder, env_before),
-        machine.world.files.host.said(),
     )
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 from typing import Any
 
 from sgcheck.interp.journal import MISSING
 from sgcheck.resolve.plain import plain
+from sgcheck.values.records import record_names
 from sgcheck.values.symbols import Choice
 from sgcheck.values.unknown import Unknown
 
@@ -16,25 +16,22 @@ _DEPTH = 8
 
 def copied(value: Any, depth: int = 0) -> Any:
     """A value as it stands, in plain containers; choices and unknowns stay what they are."""
-    if isinstance(value, Choice):
+    if issubclass(type(value), Choice):
         return Choice(tuple((c, copied(v, depth)) for c, v in value.cases), value.label)
-    if isinstance(value, enum.Enum):
+    if issubclass(type(value), enum.Enum):
         return plain(value)
-    if value is MISSING or value is None or isinstance(value, Unknown | str | int | float):
+    if value is MISSING or value is None or issubclass(type(value), Unknown | str | int | float):
         return value
     if depth > _DEPTH:
         return plain(value)
-    if isinstance(value, dict):
+    if issubclass(type(value), dict):
         return {
-            k if isinstance(k, str) else str(plain(k)): copied(v, depth + 1)
+            k if issubclass(type(k), str) else str(plain(k)): copied(v, depth + 1)
             for k, v in value.items()
         }
-    if isinstance(value, list | tuple):
+    if issubclass(type(value), list | tuple):
         return [copied(v, depth + 1) for v in value]
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        names: Any = [f.name for f in dataclasses.fields(value)]
-    else:
-        names = getattr(type(value), "__struct_fields__", None)
+    names = record_names(value)
     if names is not None:
         return {n: copied(getattr(value, n, None), depth + 1) for n in names}
     return plain(value)

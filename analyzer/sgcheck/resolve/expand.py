@@ -13,9 +13,10 @@ from sgcheck.resolve.depends import reason_of
 from sgcheck.resolve.plain import plain
 from sgcheck.resolve.resolution import JsonValue, Reason
 from sgcheck.values.condition import TRUE, Condition, Space, Variable, variables_of
+from sgcheck.values.records import record_names
 from sgcheck.values.symbols import Choice, Symbol, Test
 from sgcheck.values.unknown import Unknown
-from sgcheck.world.stdlib.system import HOST_NAME, PROCESS_ID
+from sgcheck.world.stdlib.system import PROCESS_ID
 
 _MAX_CASES = 256
 _MAX_STEPS = 2_000
@@ -175,8 +176,7 @@ def _known(path: _Path, value: Any, depth: int = 0) -> Any:
         raise _Open(reason_of(value))
     if isinstance(value, str | int):
         if _names_process(value):
-            of_host = isinstance(value, str) and HOST_NAME in value
-            raise _Open(Reason("nondeterministic", detail="host name" if of_host else "process id"))
+            raise _Open(Reason("nondeterministic", detail="process id"))
         return value
     if value is None or isinstance(value, float | enum.Enum) or depth > _DEPTH:
         return value
@@ -191,12 +191,7 @@ def _known(path: _Path, value: Any, depth: int = 0) -> Any:
         return out
     if isinstance(value, list | tuple):
         return [_known(path, item, depth + 1) for item in value]
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {
-            f.name: _known(path, getattr(value, f.name, None), depth + 1)
-            for f in dataclasses.fields(value)
-        }
-    names = getattr(type(value), "__struct_fields__", None)
+    names = record_names(value)
     if names is not None:
         return {n: _known(path, getattr(value, n, None), depth + 1) for n in names}
     return value

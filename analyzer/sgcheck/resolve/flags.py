@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,11 @@ from typing import TYPE_CHECKING, Any
 from sgcheck.resolve.resolution import Reason
 from sgcheck.resolve.run import record_fields
 from sgcheck.world.stdlib.argparse_ import ArgumentParser
+
+if TYPE_CHECKING:
+    import argparse
+else:
+    from sgcheck.world.stdlib.argparse_ import argparse
 
 if TYPE_CHECKING:
     from sgcheck.resolve.launch import Launch

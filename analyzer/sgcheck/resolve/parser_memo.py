@@ -11,9 +11,8 @@ the same), `sys.argv`, anything that the launch itself has changed before the ca
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -24,6 +23,11 @@ from sgcheck.resolve.trace import Trace
 from sgcheck.values.unknown import Unknown
 from sgcheck.world.stdlib.argparse_ import ArgumentParser
 from sgcheck.world.world import World
+
+if TYPE_CHECKING:
+    import argparse
+else:
+    from sgcheck.world.stdlib.argparse_ import argparse
 
 METHOD = "add_cli_args"
 _PLAIN = (str, bool, type, type(None))

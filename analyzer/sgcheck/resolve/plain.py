@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import math
 import re
 from typing import Any
 
 from sgcheck.resolve.resolution import JsonValue
+from sgcheck.values.records import record_names
 from sgcheck.values.unknown import Unknown
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
@@ -23,31 +23,29 @@ def plain(value: Any, depth: int = 0) -> JsonValue:
         return value  # type: ignore[no-any-return]
     if kind is list and _AS_IT_IS.issuperset(map(type, value)):
         return value[:]  # type: ignore[no-any-return]
-    if isinstance(value, enum.Enum):
-        inner = value.value
-        return inner if isinstance(inner, str | int) and isinstance(value, str) else value.name
-    if isinstance(value, str):
-        return str(value)
-    if isinstance(value, int):
-        return int(value)
-    if isinstance(value, float):
-        return value if math.isfinite(value) else repr(value)
-    if isinstance(value, Unknown):
+    if issubclass(kind, enum.Enum):
+        inner: Any = value.value
+        named = not (issubclass(type(inner), str | int) and issubclass(kind, str))
+        return plain(value.name if named else inner, depth + 1)
+    # What is the tree's own kind of text or number says nothing about itself here.
+    if issubclass(kind, str):
+        return str.__str__(value)
+    if issubclass(kind, int):
+        return int.__index__(value)
+    if issubclass(kind, float):
+        number = float.__pos__(value)
+        return number if math.isfinite(number) else repr(number)
+    if issubclass(type(value), Unknown):
         return repr(value)
     if depth > _DEPTH:
         return _ADDRESS.sub("", repr(value))
-    if isinstance(value, dict):
+    if issubclass(type(value), dict):
         return {str(plain(k)): plain(v, depth + 1) for k, v in value.items()}
-    if isinstance(value, list | tuple):
+    if issubclass(type(value), list | tuple):
         return [plain(v, depth + 1) for v in value]
-    if isinstance(value, set | frozenset):
+    if issubclass(type(value), set | frozenset):
         return sorted((plain(v, depth + 1) for v in value), key=str)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {
-            f.name: plain(getattr(value, f.name, None), depth + 1)
-            for f in dataclasses.fields(value)
-        }
-    names = getattr(type(value), "__struct_fields__", None)
+    names = record_names(value)
     if names is not None:
         return {n: plain(getattr(value, n, None), depth + 1) for n in names}
     try:

@@ -6,11 +6,10 @@ The order is the launcher's: `prepare_server_args`, `resolve_once` where the tre
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct, field
@@ -25,6 +24,11 @@ from sgcheck.values.spoken import spoken
 from sgcheck.values.unknown import find_unknown
 from sgcheck.world.packages_ import struct_fields
 from sgcheck.world.stdlib.argparse_ import ArgumentParser, Given, ParserLeft, ParserRefused
+
+if TYPE_CHECKING:
+    import argparse
+else:
+    from sgcheck.world.stdlib.argparse_ import argparse
 
 SERVER_ARGS_MODULE = "sglang.srt.server_args"
 

@@ -196,10 +196,14 @@ class CodeCache:
         self._live_expressions[text] = result
         return result
 
-    def generated(self, text: str) -> CodeType:
-        """The code of a text that the standard library wrote itself: compiled, not translated."""
+    def generated(self, text: str, check: Callable[[str], None]) -> CodeType:
+        """The code of a text that the standard library wrote itself: compiled, not translated.
+
+        Names of the tree's stand in it: `check` refuses what is not as the library would write it.
+        """
         packed = self._generated.get(text)
         if packed is None:
+            check(text)
             code = compile(text, "<string>", "exec", dont_inherit=True)
             self._generated[text] = marshal.dumps(code)
             self._dirty = True

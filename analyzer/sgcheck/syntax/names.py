@@ -51,6 +51,12 @@ FORBIDDEN_ATTRIBUTES = frozenset(
         "__self__",
         "__reduce_ex__",
         "__import__",
+        "_abc_caches_clear",
+        "_abc_registry_clear",
+        "_add_alias_",
+        "_add_value_alias_",
+        "_dump_registry",
+        "obj",
         "gi_frame",
         "gi_code",
         "gi_yieldfrom",
@@ -206,8 +212,11 @@ MUTATORS = frozenset(
     }
 )
 
+# Attributes that hold, or change, what all trees share.
+SHARED = frozenset({"_member_map_", "_member_names_", "_value2member_map_", "register"})
+
 # Attribute reads without a call that must go through the guard as well.
-GUARDED_ATTRIBUTES = MUTATORS | {"format", "format_map"}
+GUARDED_ATTRIBUTES = MUTATORS | SHARED | {"format", "format_map"}
 
 UNKNOWN_SLOTS = frozenset(
     {

@@ -17,21 +17,24 @@ _NUMBERED = re.compile(r"\b(?:choice|test|[a-z]\w*) \d+\b")
 
 def spoken(value: Any) -> str:
     """The text of a value. A choice is said by its cases where they are few."""
-    if isinstance(value, Text):
+    if issubclass(type(value), Text):
         return str(object.__getattribute__(value, "sg_words"))
-    if isinstance(value, Choice):
+    if issubclass(type(value), Choice):
         said = list(dict.fromkeys(spoken(v) for _, v in object.__getattribute__(value, "cases")))
         if any(len(text) > 80 for text in said) or len(said) > _MAX_CASES:
             return f"<one of {len(said)} values>"
         return " or ".join(said)
-    if isinstance(value, Test):
+    if issubclass(type(value), Test):
         return "True or False"
-    if isinstance(value, Unknown):
+    if issubclass(type(value), Unknown):
         label = _COMPUTED.sub("value computed from the model", _label(value))
         return f"<{_NUMBERED.sub('…', label)}>"
-    if isinstance(value, list | tuple | set | frozenset | dict) and find_unknown(value) is not None:
+    if (
+        issubclass(type(value), list | tuple | set | frozenset | dict)
+        and find_unknown(value) is not None
+    ):
         return _container(value)
-    if isinstance(value, BaseException) and find_unknown(list(value.args)) is not None:
+    if issubclass(type(value), BaseException) and find_unknown(list(value.args)) is not None:
         return " ".join(map(spoken, value.args))
     try:
         return str(value)
@@ -44,12 +47,12 @@ def _label(value: Unknown) -> str:
 
 
 def _container(value: Any) -> str:
-    if isinstance(value, dict):
+    if issubclass(type(value), dict):
         items = [f"{k!r}: {_item(v)}" for k, v in list(value.items())[:_MAX_ITEMS]]
         opening, closing = "{}"
     else:
         items = [_item(v) for v in list(value)[:_MAX_ITEMS]]
-        opening, closing = "[]" if isinstance(value, list) else "()"
+        opening, closing = "[]" if issubclass(type(value), list) else "()"
     if len(value) > _MAX_ITEMS:
         items.append("…")
     return opening + ", ".join(items) + closing

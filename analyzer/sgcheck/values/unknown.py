@@ -36,7 +36,7 @@ class Operations:
         raise Escape(value.reason)
 
     def binary(self, op: str, left: Any, right: Any) -> Any:
-        raise Escape((left if isinstance(left, Unknown) else right).reason)
+        raise Escape((left if issubclass(type(left), Unknown) else right).reason)
 
     def unary(self, op: str, value: Unknown) -> Any:
         raise Escape(value.reason)

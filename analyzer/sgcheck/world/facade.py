@@ -193,7 +193,7 @@ def lifted(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def own_class(value: Any) -> Any:
     """Refuse to change a class that is not the tree's."""
-    if isinstance(value, type) and not natives.is_tree_class(value):
+    if issubclass(type(value), type) and not natives.is_tree_class(value):
         raise Refused(f"changing {value.__name__}")
     return value
 
@@ -204,7 +204,7 @@ def changing(function: Callable[..., Any]) -> Callable[..., Any]:
     def run(*args: Any, **kwargs: Any) -> Any:
         for value in args:
             own_class(value)
-            if isinstance(value, FunctionType) and not access.is_tree_function(value):
+            if issubclass(type(value), FunctionType) and not access.is_tree_function(value):
                 raise Refused("changing a function")
         return function(*args, **kwargs)
 
@@ -225,11 +225,11 @@ def public_names(
         if name in leave or name.startswith("_"):
             continue
         value = getattr(module, name)
-        if isinstance(value, ModuleType):
+        if issubclass(type(value), ModuleType):
             continue
         if type(value) in (list, dict, set):
             value = copy(value)
-        if lift and callable(value) and not isinstance(value, type):
+        if lift and callable(value) and not issubclass(type(value), type):
             value = lifted(value)
         names[name] = value
     return names

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import operator
 import re
@@ -46,7 +45,7 @@ def struct_fields(
 
     `kept` remembers the answers by class.
     """
-    cls = of if isinstance(of, type) else type(of)
+    cls = of if issubclass(type(of), type) else type(of)
     if not issubclass(cls, msgspec.Struct):
         raise TypeError("`struct_fields` expects a `msgspec.Struct`")
     annotations: dict[str, Any] = {}
@@ -88,7 +87,7 @@ class _StructMeta(type(msgspec.Struct)):  # type: ignore[misc]
 
     def __new__(mcs, name: str, bases: Any, names: dict[str, Any], **options: Any) -> Any:
         annotations: dict[str, Any] = names.get("__annotations__") or {}
-        strings = any(isinstance(v, str) for v in annotations.values())
+        strings = any(issubclass(type(v), str) for v in annotations.values())
         if strings:
             names = {
                 **names,
@@ -101,7 +100,7 @@ class _StructMeta(type(msgspec.Struct)):  # type: ignore[misc]
 
 
 def _without_text(annotation: Any) -> Any:
-    if not isinstance(annotation, str):
+    if not issubclass(type(annotation), str):
         return annotation
     return typing.ClassVar if annotation.split("[")[0].rpartition(".")[2] == "ClassVar" else object
 
@@ -124,7 +123,7 @@ def _defstruct(
     names = dict(namespace or {})
     annotations = dict(names.get("__annotations__", {}))
     for field in fields:
-        if isinstance(field, str):
+        if issubclass(type(field), str):
             annotations[field] = Any
         else:
             annotations[field[0]] = field[1]
@@ -186,24 +185,24 @@ def _of_bounded_size(value: Any) -> Any:
         count += 1
         if count > _MAX_JSON_PARTS:
             raise LimitReached("size")
-        if isinstance(part, dict):
+        if issubclass(type(part), dict):
             todo.extend(part.values())
-        elif isinstance(part, list | tuple):
+        elif issubclass(type(part), list | tuple):
             todo.extend(part)
     return value
 
 
 def _json() -> Facade:
     def load(file: Any, **kwargs: Any) -> Any:
-        if isinstance(file, Unknown):
+        if issubclass(type(file), Unknown):
             return Unknown(file.reason, "json.load")
         text = file.read()
-        if isinstance(text, UnknownText):
+        if issubclass(type(text), UnknownText):
             return object.__getattribute__(text, "content")
         return json.loads(text, **kwargs)
 
     def loads(text: Any, **kwargs: Any) -> Any:
-        if isinstance(text, UnknownText):
+        if issubclass(type(text), UnknownText):
             return object.__getattribute__(text, "content")
         return lifted_loads(text, **kwargs)
 
@@ -247,15 +246,11 @@ def _yaml() -> Facade:
     def safe_load(stream: Any) -> Any:
         import yaml
 
-        text = stream.read() if isinstance(stream, VirtualFile) else stream
-        if isinstance(text, Unknown):
+        text = stream.read() if issubclass(type(stream), VirtualFile) else stream
+        if issubclass(type(text), Unknown):
             return text
         if len(text) > 5_000_000 or text.count("*") > 10_000:
             raise Refused("a YAML file of that size")
-        if isinstance(stream, VirtualFile) and isinstance(text, str):
-            # A mistake is told with the name of the file that holds it.
-            text = io.StringIO(text)
-            text.name = str(stream.name)
         return yaml.safe_load(text)
 
     def dump(value: Any, *args: Any, **kwargs: Any) -> Any:
@@ -276,7 +271,11 @@ def _quiet(function: Any) -> Any:
 
     def run(*args: Any, **kwargs: Any) -> Any:
         for value in (*args, *kwargs.values()):
-            if isinstance(value, int) and not isinstance(value, bool) and value & re.DEBUG:
+            if (
+                issubclass(type(value), int)
+                and not issubclass(type(value), bool)
+                and value & re.DEBUG
+            ):
                 raise Refused("re.DEBUG")
         return function(*args, **kwargs)
 
@@ -307,7 +306,7 @@ def _packaging() -> dict[str, Facade]:
     version = Facade(
         "packaging.version",
         {
-            n: lifted(v) if not isinstance(v, type) else v
+            n: lifted(v) if not issubclass(type(v), type) else v
             for n, v in public_names(packaging.version).items()
         },
     )

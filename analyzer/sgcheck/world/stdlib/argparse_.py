@@ -1,18 +1,24 @@
-"""argparse: the real parser, which neither prints, nor reads files, nor leaves the process."""
+"""argparse: a copy of the real one, which neither prints, nor reads files, nor leaves the process."""
 
 from __future__ import annotations
 
-import argparse
 import sys
 from types import CodeType, FrameType
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from sgcheck.interp.access import MARK
 from sgcheck.resolve.resolution import Reason
 from sgcheck.values.signals import EngineSignal, Escape, Refused
 from sgcheck.values.unknown import ASK
 from sgcheck.world.facade import Facade
+from sgcheck.world.stdlib.private import FakeSystem, private_copy
 from sgcheck.world.unknown_inputs import INPUT, flag_value, switch
+
+if TYPE_CHECKING:
+    import argparse
+else:
+    # The words do not depend on the language of whoever runs this; to look for one takes long.
+    argparse = private_copy("argparse", _NAMESPACES := set(), _sys=FakeSystem, _=str)
 
 PATH_ENDS = ("model-path", "--model", "draft-model")
 """Flags that name a model: `?` there is the path of a model that is not known."""
@@ -112,6 +118,10 @@ class Namespace(argparse.Namespace):
         return value
 
 
+if not TYPE_CHECKING:
+    _NAMESPACES.update((Namespace, Unwatched))
+
+
 def _tree_frame() -> FrameType | None:
     """The frame of the tree that asks: the guards that may lie between are few."""
     frame: FrameType | None = sys._getframe(2)
@@ -136,15 +146,6 @@ class ArgumentParser(argparse.ArgumentParser):
     __module__ = "argparse"
     given: Given = Given()
     """Of the current launch; each launch begins with a new one."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        # The words do not depend on the language of whoever runs this; to look for one takes long.
-        translated = vars(argparse)["_"]
-        setattr(argparse, "_", str)  # noqa: B010
-        try:
-            super().__init__(*args, **kwargs)
-        finally:
-            setattr(argparse, "_", translated)  # noqa: B010
 
     def _get_formatter(self) -> argparse.HelpFormatter:
         # Every option that is added asks for one, and that for the width of the terminal; it only
@@ -193,14 +194,16 @@ class ArgumentParser(argparse.ArgumentParser):
         return super()._parse_known_args(arg_strings, namespace, *rest)
 
     def _without_open(self, args: Any) -> tuple[Any, list[argparse.Action]]:
-        if not isinstance(args, list | tuple):
+        if not issubclass(type(args), list | tuple):
             return args, []
         words: list[Any] = []
         open_actions: list[argparse.Action] = []
         rest = list(args)
         while rest:
             word = rest.pop(0)
-            flag, equals, value = word.partition("=") if isinstance(word, str) else (word, "", "")
+            flag, equals, value = (
+                word.partition("=") if issubclass(type(word), str) else (word, "", "")
+            )
             is_open = value == "?" if equals else rest[:1] == ["?"]
             action = self._action_of(flag) if is_open else None
             if action is None or flag.endswith(PATH_ENDS):
@@ -212,14 +215,16 @@ class ArgumentParser(argparse.ArgumentParser):
                 open_actions.append(action)
         for action in open_actions:
             if any(
-                self._action_of(w.partition("=")[0]) is action for w in words if isinstance(w, str)
+                self._action_of(w.partition("=")[0]) is action
+                for w in words
+                if issubclass(type(w), str)
             ):
                 raise Refused(f"{action.option_strings[0]} both given and not known")
         return words, open_actions
 
     def _action_of(self, flag: Any) -> argparse.Action | None:
         """The option that a word names, by its whole name or by the beginning of one only."""
-        if not isinstance(flag, str) or not flag.startswith("--"):
+        if not issubclass(type(flag), str) or not flag.startswith("--"):
             return None
         exact: argparse.Action | None = self._option_string_actions.get(flag)
         if exact is not None or not self.allow_abbrev:
@@ -262,9 +267,9 @@ def _open_value(action: argparse.Action, parser: argparse.ArgumentParser) -> Any
         raise Escape(INPUT)
     flag = action.option_strings[0]
     default = parser.get_default(action.dest)
-    if isinstance(action, argparse._StoreConstAction):
+    if issubclass(type(action), argparse._StoreConstAction):
         return switch(flag, action.const, default)
-    if isinstance(action, argparse.BooleanOptionalAction):
+    if issubclass(type(action), argparse.BooleanOptionalAction):
         return flag_value(flag, default, (True, False), ())
     if type(action) is not argparse._StoreAction:
         raise Escape(Reason(f"not-modelled(? for {flag})"))

@@ -40,7 +40,7 @@ class ContextVar:
     __module__ = "contextvars"
 
     def __init__(self, name: str, *, default: Any = UNSET) -> None:
-        if not isinstance(name, str):
+        if not issubclass(type(name), str):
             raise TypeError("context variable name must be a str")
         self.name = name
         self.default = default
@@ -74,7 +74,7 @@ class ContextVar:
 
     def reset(self, token: Token) -> None:
         """Put back what was there before `set`."""
-        if not isinstance(token, Token):
+        if not issubclass(type(token), Token):
             raise TypeError(f"expected an instance of Token, got {token!r}")
         if token.used:
             raise RuntimeError(f"{token!r} has already been used once")

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from sgcheck.interp.runtime import RUNTIME as R
+from sgcheck.values.kinds import is_a
 from sgcheck.values.signals import Escape
 from sgcheck.values.symbols import Choice
 from sgcheck.values.unknown import ASK, Unknown
@@ -110,7 +111,7 @@ class Environ(MutableMapping[str, str]):
         found = {**self.late_reads, **self.reads}
         if not found.keys().isdisjoint(unknown):
             return False
-        if self.mixed or any(isinstance(value, Unknown) for value in found.values()):
+        if self.mixed or any(issubclass(type(value), Unknown) for value in found.values()):
             return False
         return all(env.get(name) == value for name, value in found.items())
 
@@ -119,7 +120,7 @@ class Environ(MutableMapping[str, str]):
         for name in self.changed:
             if name in self._known_late:
                 now, then = self.content.get(name), self._known_late[name]
-                if isinstance(now, Unknown) or isinstance(then, Unknown) or now != then:
+                if issubclass(type(now), Unknown) or issubclass(type(then), Unknown) or now != then:
                     return True
         return False
 
@@ -140,40 +141,40 @@ class Environ(MutableMapping[str, str]):
                 self.reads.setdefault(key, found)
             elif self.late_reads.setdefault(key, found) is not found:
                 other = self.late_reads[key]
-                self.mixed = self.mixed or isinstance(found, Unknown) or other != found
+                self.mixed = self.mixed or issubclass(type(found), Unknown) or other != found
         return value
 
     def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, Unknown):
+        if issubclass(type(key), Unknown):
             raise Escape(key.reason)
-        if not isinstance(key, str):
+        if not issubclass(type(key), str):
             raise TypeError(f"str expected, not {type(key).__name__}")
         value = self._look(key)
         if value is _MISSING:
             raise KeyError(key)
-        if isinstance(value, MaybeUnset):
+        if issubclass(type(value), MaybeUnset):
             raise Escape(value.reason)
-        if isinstance(value, Choice):
+        if issubclass(type(value), Choice):
             # Set on some paths only.
             return ASK[-1].present(self.content, key, value)
         return value
 
     def get(self, key: Any, default: Any = None) -> Any:
-        if not isinstance(key, str):
+        if not issubclass(type(key), str):
             return self[key]
         value = self._look(key)
-        if isinstance(value, Choice):
+        if issubclass(type(value), Choice):
             return ASK[-1].defaulted(value, default)
         return default if value is _MISSING else value
 
     def __contains__(self, key: object) -> bool:
-        if not isinstance(key, str):
+        if not is_a(key, str):
             return False
         value = self._look(key)
-        if isinstance(value, Choice):
+        if issubclass(type(value), Choice):
             there = ASK[-1].binary("in", key, {key: value})
-            return bool(ASK[-1].truth(there) if isinstance(there, Unknown) else there)
-        if isinstance(value, MaybeUnset):
+            return bool(ASK[-1].truth(there) if issubclass(type(there), Unknown) else there)
+        if issubclass(type(value), MaybeUnset):
             raise Escape(value.reason)
         return value is not _MISSING
 
@@ -184,8 +185,8 @@ class Environ(MutableMapping[str, str]):
             self.changed.add(key)
 
     def __setitem__(self, key: str, value: str) -> None:
-        if not isinstance(key, str) or not isinstance(value, str | Unknown):
-            wrong = key if not isinstance(key, str) else value
+        if not issubclass(type(key), str) or not issubclass(type(value), str | Unknown):
+            wrong = key if not issubclass(type(key), str) else value
             raise TypeError(f"str expected, not {type(wrong).__name__}")
         self._about_to_write(key, value)
         if R.journal is not None:
@@ -194,7 +195,9 @@ class Environ(MutableMapping[str, str]):
 
     def __delitem__(self, key: str) -> None:
         known = self.content.get(key, _MISSING)
-        is_there = key in self if isinstance(known, Choice | MaybeUnset) else known is not _MISSING
+        is_there = (
+            key in self if issubclass(type(known), Choice | MaybeUnset) else known is not _MISSING
+        )
         if not is_there:
             raise KeyError(key)
         self._about_to_write(key, REMOVED)
@@ -209,7 +212,7 @@ class Environ(MutableMapping[str, str]):
             [
                 k
                 for k, v in self.content.items()
-                if not isinstance(v, Choice | MaybeUnset) or k in self
+                if not issubclass(type(v), Choice | MaybeUnset) or k in self
             ]
         )
 

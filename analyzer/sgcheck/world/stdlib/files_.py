@@ -14,8 +14,7 @@ from sgcheck.resolve.resolution import Reason
 from sgcheck.values.signals import Escape, Refused
 from sgcheck.values.unknown import ASK, Unknown
 from sgcheck.world.facade import Facade, lifted
-from sgcheck.world.files import HOME, TMP, Files, UnknownFile
-from sgcheck.world.host import CWD
+from sgcheck.world.files import CWD, HOME, TMP, Files, UnknownFile
 from sgcheck.world.unknown_model import UnknownText
 
 
@@ -65,9 +64,9 @@ class VirtualFile:
             yield line
 
     def write(self, data: Any) -> int:
-        if isinstance(data, Unknown):
+        if issubclass(type(data), Unknown):
             raise Escape(data.reason)
-        self._bytes.write(data.encode() if isinstance(data, str) else data)
+        self._bytes.write(data.encode() if issubclass(type(data), str) else data)
         self.flush()
         return len(data)
 
@@ -95,9 +94,9 @@ def make_open(files: Files) -> Any:
     """The builtin `open`."""
 
     def open_(file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> VirtualFile:
-        if isinstance(file, Unknown):
+        if issubclass(type(file), Unknown):
             file = ASK[-1].concrete(file)
-        if not isinstance(file, str | pathlib.PurePath):
+        if not issubclass(type(file), str | pathlib.PurePath):
             raise Refused("open() of something that is no path")
         return VirtualFile(files, str(file), mode)
 

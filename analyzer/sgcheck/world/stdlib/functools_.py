@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
+from sgcheck.interp import access
 from sgcheck.interp.merge import CacheDict
 from sgcheck.interp.runtime import RUNTIME as R
+from sgcheck.syntax.names import is_reserved
+from sgcheck.values.kinds import is_a
 from sgcheck.values.signals import Refused
 from sgcheck.values.unknown import ASK, Unknown, find_unknown
 from sgcheck.world.facade import Facade, own_class
@@ -87,13 +91,26 @@ class cached_property:
 
         if instance is None:
             return self
-        space = instance.__dict__
-        value = space.get(self.attrname, _MISSING)
+        name = self.attrname
+        if not is_a(name, str):
+            raise TypeError(
+                "Cannot use cached_property instance without calling __set_name__ on it."
+            )
+        name = access.exact(name)
+        if is_a(instance, ModuleType) or is_reserved(name):
+            raise Refused("a cached property of a module")
+        space = access.namespace(instance)
+        value = space.get(name, _MISSING)
         if value is _MISSING:
+            if not is_a(space, dict):
+                raise TypeError(
+                    f"The '__dict__' attribute on {type(instance).__name__!r} instance does not "
+                    f"support item assignment for caching {name!r} property."
+                )
             value = guards.call(self.func, instance)
             if R.journal is not None:
-                R.journal.space(space, str(self.attrname))
-            space[self.attrname] = value
+                R.journal.space(space, name)
+            space[name] = value
         return value
 
 
@@ -101,7 +118,7 @@ def reduce(function: Any, sequence: Any, *initial: Any) -> Any:
     """`functools.reduce`."""
     from sgcheck.interp import guards
 
-    if isinstance(sequence, Unknown):
+    if issubclass(type(sequence), Unknown):
         return ASK[-1].apply(functools.reduce, (function, sequence), {})
     return functools.reduce(
         lambda left, right: guards.call(function, left, right), guards.counted(sequence), *initial
@@ -117,6 +134,10 @@ def update_wrapper(
     """`functools.update_wrapper`, which reads and sets attributes by name."""
     from sgcheck.interp import guards
 
+    assigned, updated = (
+        tuple(access.exact(name) if is_a(name, str) else "" for name in names)
+        for names in (assigned, updated)
+    )
     for name in (*assigned, *updated):
         if name not in (*functools.WRAPPER_ASSIGNMENTS, *functools.WRAPPER_UPDATES):
             raise Refused(f"update_wrapper of {name}")
@@ -127,12 +148,19 @@ def update_wrapper(
             continue
         guards.set_attribute(value, wrapper, name)
     for name in updated:
-        if not isinstance(wrapped, Unknown):
-            guards.method(
-                guards.attribute(wrapper, name), "update", dict(getattr(wrapped, name, {}))
-            )
+        if not issubclass(type(wrapped), Unknown):
+            guards.method(guards.attribute(wrapper, name), "update", _entries(wrapped, name))
     guards.set_attribute(wrapped, wrapper, "__wrapped__")
     return wrapper
+
+
+def _entries(wrapped: Any, name: str) -> dict[str, Any]:
+    from sgcheck.interp import guards
+
+    try:
+        return dict(guards.attribute(wrapped, name))
+    except AttributeError:
+        return {}
 
 
 def wraps(
@@ -152,16 +180,34 @@ def total_ordering(cls: Any) -> Any:
 
 def singledispatch(function: Any) -> Any:
     """`functools.singledispatch`; a type is given, not read from an annotation."""
-    made = functools.singledispatch(function)
+    made = functools.singledispatch(_called(function))
     register = made.register
 
     def checked(cls: Any, func: Any = None) -> Any:
-        if func is None and not isinstance(cls, type):
+        if not is_a(cls, type):
             raise Refused("singledispatch by annotation")
-        return register(cls, func) if func is not None else register(cls)
+        if func is None:
+            return lambda given: checked(cls, given)
+        register(cls, _called(func))
+        return func
 
-    made.register = checked  # type: ignore[method-assign]
-    return made
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        if not args:
+            raise TypeError(f"{name} requires at least 1 positional argument")
+        return made.dispatch(type(args[0]))(*args, **kwargs)
+
+    name = getattr(function, "__name__", "singledispatch function")
+    wrapper.register = checked  # type: ignore[attr-defined]
+    wrapper.dispatch = made.dispatch  # type: ignore[attr-defined]
+    wrapper.registry = made.registry  # type: ignore[attr-defined]
+    return update_wrapper(wrapper, function)
+
+
+def _called(function: Any) -> Any:
+    """A function that calls `function` under guard, and has nothing that could be read from it."""
+    from sgcheck.interp import guards
+
+    return lambda *args, **kwargs: guards.call(function, *args, **kwargs)
 
 
 def build() -> Facade:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import abc
 import ast
-import collections
-import collections.abc
 import contextlib
-import copy
 import enum
 import inspect
 import itertools
 import operator
 import types
 import typing
-import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import typing_extensions
@@ -25,6 +22,7 @@ from sgcheck.interp.runtime import RUNTIME as R
 from sgcheck.values.signals import LimitReached, Refused
 from sgcheck.values.unknown import Unknown
 from sgcheck.world.facade import Facade, changing, lifted, public_names
+from sgcheck.world.stdlib import collections_, copy_
 
 
 def _overload(function: Any) -> Any:
@@ -54,7 +52,7 @@ def _typing(
         annotations: dict[str, Any], space: dict[str, Any], local: dict[str, Any] | None
     ) -> dict[str, Any]:
         return {
-            name: evaluate(value, space, local) if isinstance(value, str) else value
+            name: evaluate(value, space, local) if issubclass(type(value), str) else value
             for name, value in annotations.items()
         }
 
@@ -62,7 +60,7 @@ def _typing(
         obj: Any, globalns: Any = None, localns: Any = None, include_extras: bool = False
     ) -> dict[str, Any]:
         hints: dict[str, Any] = {}
-        if isinstance(obj, type):
+        if issubclass(type(obj), type):
             for base in reversed(obj.__mro__):
                 annotations = base.__dict__.get("__annotations__", {})
                 if annotations:
@@ -75,7 +73,9 @@ def _typing(
             hints = resolved(getattr(obj, "__annotations__", {}), space, localns)
         if not include_extras:
             strip: Any = typing._strip_annotations  # type: ignore[attr-defined]
-            hints = {k: strip(v) if not isinstance(v, Unknown) else v for k, v in hints.items()}
+            hints = {
+                k: strip(v) if not issubclass(type(v), Unknown) else v for k, v in hints.items()
+            }
         return hints
 
     out = {}
@@ -134,6 +134,25 @@ def _itertools() -> Facade:
         n: _counter_ticks(getattr(itertools, n)) for n in dir(itertools) if not n.startswith("_")
     }
 
+    def called(function: Any) -> Any:
+        return None if function is None else lambda *args: guards.call(function, *args)
+
+    def first_called(name: str) -> Callable[..., Any]:
+        make = names[name]
+        return lambda function, elements: make(called(function), elements)
+
+    for name in ("starmap", "dropwhile", "takewhile", "filterfalse"):
+        names[name] = first_called(name)
+    accumulated, grouped = names["accumulate"], names["groupby"]
+
+    def accumulate(elements: Any, func: Any = None, *, initial: Any = None) -> Any:
+        return accumulated(elements, called(func), initial=initial)
+
+    def groupby(elements: Any, key: Any = None) -> Any:
+        return grouped(elements, called(key))
+
+    names.update(accumulate=accumulate, groupby=groupby)
+
     def chained(iterables: Any) -> Any:
         for iterable in guards.counted(iterables):
             yield from guards.counted(iterable)
@@ -153,7 +172,9 @@ def _itertools() -> Facade:
 
 
 def _operator() -> Facade:
-    names = {n: lifted(v) for n, v in public_names(operator).items() if not isinstance(v, type)}
+    names = {
+        n: lifted(v) for n, v in public_names(operator).items() if not issubclass(type(v), type)
+    }
     names.update({n: v for n, v in guards.GUARDS.items() if n in names})
     names.pop("iconcat", None)
 
@@ -178,11 +199,22 @@ def _operator() -> Facade:
     return Facade("operator", names)
 
 
-def _copy() -> Facade:
-    return Facade(
-        "copy",
-        {"copy": copy.copy, "deepcopy": copy.deepcopy, "replace": getattr(copy, "replace", None)},
-    )
+@contextmanager
+def _no_text() -> Iterator[None]:
+    """Inside, `inspect` evaluates no text: a name of the module hides the builtin `eval`.
+
+    An object says what text its signature has (`__text_signature__`, `__signature__`).
+    """
+
+    def refused(*args: Any) -> Any:
+        raise Refused("the text of a signature")
+
+    names = vars(inspect)
+    names["eval"] = refused
+    try:
+        yield
+    finally:
+        names.pop("eval", None)
 
 
 def _inspect(evaluate: Any) -> Facade:
@@ -196,7 +228,8 @@ def _inspect(evaluate: Any) -> Facade:
     }
 
     def signature(obj: Any, *, follow_wrapped: bool = True, **_: Any) -> Any:
-        return inspect.signature(obj, follow_wrapped=follow_wrapped)
+        with _no_text():
+            return inspect.signature(obj, follow_wrapped=follow_wrapped)
 
     def getmembers(obj: Any, predicate: Any = None) -> Any:
         out = []
@@ -241,20 +274,18 @@ def _ast() -> Facade:
 
 def build(evaluate: Any, modules: dict[str, Any]) -> dict[str, Facade]:
     """Facades by module name; `evaluate` resolves string annotations, `modules` are the loaded ones."""
-    collections_names = public_names(collections)
     return {
         **_typing(evaluate, modules),
         "abc": Facade("abc", {**public_names(abc, without={"get_cache_token"}), "update_abstractmethods": changing(abc.update_abstractmethods)}),
         "enum": Facade("enum", public_names(enum, without={"global_enum", "global_enum_repr", "global_flag_repr", "global_str"})),
         "types": _types(),
-        "collections": Facade("collections", {**collections_names, "abc": Facade("collections.abc", public_names(collections.abc))}),
-        "collections.abc": Facade("collections.abc", public_names(collections.abc)),
+        **collections_.build_collections(),
         "itertools": _itertools(),
         "operator": _operator(),
         "contextlib": Facade("contextlib", public_names(contextlib, without={"redirect_stdout", "redirect_stderr", "chdir"})),
-        "copy": _copy(),
+        "copy": copy_.build(),
         "inspect": _inspect(evaluate),
-        "weakref": Facade("weakref", public_names(weakref, without={"finalize"})),
+        "weakref": collections_.build_weakref(),
         "ast": _ast(),
         "__future__": Facade("__future__", {"annotations": None}),
     }  # fmt: skip

@@ -57,7 +57,7 @@ class Log:
     def add(self, level: int | str, message: Any, args: tuple[Any, ...], frame: FrameType) -> None:
         if self._silent():
             return
-        name = level if isinstance(level, str) else logging.getLevelName(level)
+        name: Any = level if issubclass(type(level), str) else logging.getLevelName(level)
         if R.journal is not None:
             R.journal.container(self.records)
         self.records.append(Record(name, message, args, frame.f_code.co_filename, frame.f_lineno))
@@ -97,7 +97,7 @@ class Logger:
         self._add(logging.CRITICAL, msg, args)
 
     def log(self, level: Any, msg: Any, *args: Any, **kwargs: Any) -> None:
-        if isinstance(level, int):
+        if issubclass(type(level), int):
             self._add(level, msg, args)
 
     def isEnabledFor(self, level: int) -> bool:
@@ -184,7 +184,9 @@ def build(log: Log) -> dict[str, Facade]:
         frame: FrameType | None = tree_frame()
         for _ in range(stacklevel - 1):
             frame = frame.f_back if frame is not None else None
-            while frame is not None and not isinstance(frame.f_globals.get("__builtins__"), dict):
+            while frame is not None and not issubclass(
+                type(frame.f_globals.get("__builtins__")), dict
+            ):
                 frame = frame.f_back
         level = f"PY{getattr(category, '__name__', 'UserWarning')}"
         if frame is not None and not frame.f_code.co_filename.startswith("/"):

@@ -82,7 +82,7 @@ def build(name: str) -> Facade | None:
 
 
 def _split(text: Any, comments: bool = False, posix: bool = True) -> list[str]:
-    if not isinstance(text, str):
+    if not issubclass(type(text), str):
         raise Refused("shlex.split() of standard input")
     return shlex.split(text, comments, posix)
 

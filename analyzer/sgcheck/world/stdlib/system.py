@@ -11,17 +11,13 @@ from sgcheck.interp import guards
 from sgcheck.interp.access import ON_LISTING
 from sgcheck.resolve.resolution import Reason
 from sgcheck.values.signals import Escape, Refused
-from sgcheck.values.symbols import DrawnObject
 from sgcheck.values.unknown import ASK, Unknown
 from sgcheck.world.facade import Facade, nondeterministic, not_modelled
-from sgcheck.world.files import HOME, Files
-from sgcheck.world.host import CWD
+from sgcheck.world.files import CWD, HOME, Files
 from sgcheck.world.stdlib.environment import Environ
 
 PROCESS_ID = 419021739
 """Stands for a process id. A field that holds these digits is nondeterministic (see `resolve/plain`)."""
-HOST_NAME = f"host-{PROCESS_ID}"
-"""Stands for the name of the host, in the same way."""
 PYTHON_VERSION = (3, 12, 3, "final", 0)
 
 
@@ -32,7 +28,7 @@ def build_os(environ: Environ, files: Files, path: Facade, cpu_count: int | None
         return environ.get(key, default)
 
     def makedirs(name: Any, mode: int = 0o777, exist_ok: bool = False) -> None:
-        if isinstance(name, Unknown):
+        if issubclass(type(name), Unknown):
             raise Escape(name.reason)
         files.makedirs(name)
 
@@ -49,7 +45,7 @@ def build_os(environ: Environ, files: Files, path: Facade, cpu_count: int | None
             return hasattr(sub, "__fspath__")
 
     def fspath(value: Any) -> Any:
-        return value if isinstance(value, str | bytes) else value.__fspath__()
+        return value if issubclass(type(value), str | bytes) else value.__fspath__()
 
     return Facade(
         "os",
@@ -201,14 +197,14 @@ def build_subprocess(run_command: Callable[[list[str]], tuple[int, Any]]) -> Fac
         capture_output: bool = False,
         **kwargs: Any,
     ) -> Any:
-        words = args.split() if isinstance(args, str) else [str(a) for a in args]
-        if isinstance(args, str) and shell:
+        words = args.split() if issubclass(type(args), str) else [str(a) for a in args]
+        if issubclass(type(args), str) and shell:
             words = ["sh", "-c", args]
         code, output = run_command(words)
         as_text = bool(text or universal_newlines or encoding)
         out: Any = output
         if not as_text:
-            unknown = isinstance(output, Unknown)
+            unknown = issubclass(type(output), Unknown)
             out = ASK[-1].method(output, "encode", (), {}) if unknown else output.encode()
         if check and code:
             raise CalledProcessError(code, args, out)
@@ -242,7 +238,7 @@ def build_importlib(
     """`importlib` and its parts."""
 
     def import_module(name: Any, package: Any = None) -> Any:
-        if isinstance(name, Unknown):
+        if issubclass(type(name), Unknown):
             raise Escape(name.reason)
         if name.startswith("."):
             base = str(package).split(".")
@@ -251,7 +247,7 @@ def build_importlib(
         return load(name)
 
     def find_spec(name: Any, package: Any = None) -> Any:
-        if isinstance(name, Unknown):
+        if issubclass(type(name), Unknown):
             raise Escape(name.reason)
         own = locate(name)
         if own is not None:
@@ -362,22 +358,16 @@ def build_machine_modules() -> dict[str, Facade]:
     )
     platform = {
         "system": lambda: "Linux", "machine": lambda: "x86_64", "python_version": lambda: "3.12.3",
-        "processor": lambda: "x86_64", "node": lambda: HOST_NAME, "release": draw("kernel release", str),
+        "processor": lambda: "x86_64", "node": draw("host name", str), "release": draw("kernel release", str),
         "platform": draw("platform string", str), "uname": lambda: SimpleNamespace(system="Linux", machine="x86_64"),
         "python_implementation": lambda: "CPython", "libc_ver": lambda: ("glibc", "2.39"),
     }  # fmt: skip
     socket: dict[str, Any] = {
-        "gethostname": lambda: HOST_NAME, "getfqdn": lambda *a: HOST_NAME, "gethostbyname": draw("host address", str),
+        "gethostname": draw("host name", str), "gethostbyname": draw("host address", str),
         "AF_INET": 2, "AF_INET6": 10, "SOCK_STREAM": 1, "SOCK_DGRAM": 2, "SOL_SOCKET": 1, "SO_REUSEADDR": 2,
         "IPPROTO_TCP": 6, "error": OSError, "gaierror": OSError, "timeout": TimeoutError, "herror": OSError,
     }  # fmt: skip
-    reason = Reason("nondeterministic", detail="unique id")
-    uuid = {
-        name: lambda *a, **k: DrawnObject(
-            reason, "unique id", {"hex": str, "int": int, "bytes": bytes}
-        )
-        for name in ("uuid1", "uuid4")
-    }
+    uuid = {n: draw("unique id") for n in ("uuid1", "uuid4")}
     out = {
         "random": random, "time": time, "platform": platform, "socket": socket, "uuid": uuid,
         "threading": {**lock_names, "local": _Local, "current_thread": draw("thread"), "get_ident": lambda: 1,
