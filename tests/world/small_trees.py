@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from textwrap import dedent, indent
 from typing import Any
 
@@ -52,6 +52,7 @@ class ServerArgs:
 def prepare_server_args(argv):
     parser = argparse.ArgumentParser()
     parser.add_argument("--model-path", default="")
+    parser.add_argument("--answer", default=None)
     return ServerArgs(**vars(parser.parse_args(argv)))
 """
 
@@ -73,12 +74,15 @@ def resolve(
     env: Mapping[str, str | None] | None = None,
     eager: bool = False,
     packages: Mapping[str, str | bool] | None = None,
+    argv: Sequence[str] = (),
+    given: Mapping[str, bytes] | None = None,
+    explore: bool = False,
 ) -> Resolution:
-    """One launch without arguments of such a tree."""
+    """One launch of such a tree; `given` are files that its arguments name."""
     tree = tree_of(body, head, files)
     predictor = Predictor(tree, eager=eager, packages=packages)
-    launch = Launch((), env or {}, target_from_case(CASE), UNKNOWN_MODEL, {})
-    return predictor.check(launch, explore=False)
+    launch = Launch(tuple(argv), env or {}, target_from_case(CASE), UNKNOWN_MODEL, {}, given or {})
+    return predictor.check(launch, explore=explore)
 
 
 def answer(body: str, head: str = "", files: Mapping[str, str] | None = None, **how: Any) -> Any:

@@ -45,3 +45,25 @@ def test_two_draws_are_not_taken_to_be_equal() -> None:
     assert result.outcome.status == "unknown"
     assert result.outcome.reason is not None
     assert result.outcome.reason.code == "nondeterministic"
+
+
+def test_a_unique_id_has_a_text_and_a_number_that_are_there() -> None:
+    body = """
+    own = uuid.uuid4()
+    self.answer = [own.hex is None, isinstance(own.hex, str), type(own.bytes).__name__]
+    """
+    assert answer(body, "import uuid", explore=True) == [False, True, "bytes"]
+    field = resolve("self.answer = uuid.uuid4().hex", "import uuid").fields["answer"]
+    assert field.status == "unknown"
+    assert field.reason is not None
+    assert field.reason.code == "nondeterministic"
+
+
+@pytest.mark.parametrize("name", ["socket.gethostname()", "platform.node()", "socket.getfqdn()"])
+def test_the_name_of_the_host_is_some_name(name: str) -> None:
+    body = f"self.answer = ['%' in {name}, '/' in {name}, bool(os.path.dirname('/x/' + {name}))]"
+    assert answer(body, "import os, platform, socket") == [False, False, True]
+    field = resolve(f"self.answer = 'on ' + {name}", "import platform, socket").fields["answer"]
+    assert field.status == "unknown"
+    assert field.reason is not None
+    assert (field.reason.code, field.reason.detail) == ("nondeterministic", "host name")

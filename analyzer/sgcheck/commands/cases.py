@@ -91,21 +91,21 @@ class CaseWorker:
         return Answer(line, level_of(resolution.outcome.status), absent=absent)
 
     def _launch(self, case: Mapping[str, Any]) -> Launch:
-        from sgcheck.resolve.launch import Launch, main_model_path, named_files, named_folders
+        from sgcheck.resolve.launch import Launch, named
         from sgcheck.world.open_target import open_target_from_case
 
         argv = tuple(case["argv"])
         model = self._load_model(case.get("model_dir"))
-        folders = named_folders(argv, self._settings.root)
-        if not model.known:
-            # A case without model facts says that the model is unknown, whatever its path.
-            folders.pop(main_model_path(argv) or "", None)
+        # A case without model facts says that the model is unknown, whatever its path.
+        found = named(argv, model, self._settings.root, hidden=True)
         target = open_target_from_case(case)
         env = dict(case.get("env") or {})
         unknown_env = tuple(name for name, value in env.items() if value == "?")
         for name in unknown_env:
             del env[name]
-        return Launch(argv, env, target, model, folders, named_files(argv), unknown_env=unknown_env)
+        return Launch(
+            argv, env, target, found.model, found.folders, found.files, unknown_env=unknown_env
+        )
 
     def _load_model_from_disk(self, name: str | None) -> ModelFacts:
         from sgcheck.world.model_facts import load_model

@@ -212,7 +212,7 @@ class Job:
         self._predict()
 
     def _predict(self) -> None:
-        from sgcheck.resolve.launch import Launch, named_files, named_folders
+        from sgcheck.resolve.launch import Launch, named
         from sgcheck.world.model_facts import load_model
 
         choice = self.choice
@@ -221,8 +221,9 @@ class Job:
         for text in dict.fromkeys((*target.notes, *model.notes)):
             note(text)
         self.predictor = engine.open_predictor(choice.source, choice.packages)
-        folders, files = named_folders(choice.argv), named_files(choice.argv)
-        self.launch = Launch(choice.argv, dict(choice.env), target, model, folders, files)
+        found = named(choice.argv, model)
+        facts = found.model, found.folders, found.files
+        self.launch = Launch(choice.argv, dict(choice.env), target, *facts)
         self.prediction = self.predictor.check(self.launch)
 
     def _simulate(self) -> None:

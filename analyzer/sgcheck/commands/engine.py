@@ -135,25 +135,21 @@ def make_launches(choice: LaunchChoice, model: ModelFacts) -> list[Launch]:
     Without `--model`, a model path among SGLang's own flags is used where it is a folder on disk or
     the name of a bundled profile.
     """
-    from sgcheck.resolve.launch import Launch, main_model_path, named_files, named_folders
+    from sgcheck.resolve.launch import Launch, named
 
-    folders = named_folders(choice.argv)
-    path = main_model_path(choice.argv)
-    if not model.known and path is not None and path in folders:
-        if model.given:
-            from sgcheck.world.given_facts import check_against
+    found = named(choice.argv, model)
+    if model.given and found.model is not model:
+        from sgcheck.world.given_facts import check_against
 
-            check_against(folders[path], model.given)
-        model = folders[path]
-    files = named_files(choice.argv)
+        check_against(found.model, model.given)
     return [
         Launch(
             choice.argv,
             dict(choice.env),
             target,
-            model,
-            folders,
-            files,
+            found.model,
+            found.folders,
+            found.files,
             unknown_packages=choice.unknown_packages,
             unknown_env=choice.unknown_env,
         )

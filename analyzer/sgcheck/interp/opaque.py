@@ -6,6 +6,7 @@ from typing import Any
 
 from sgcheck.interp import typed
 from sgcheck.values.signals import Escape
+from sgcheck.values.symbols import part_of
 from sgcheck.values.unknown import Operations, Unknown, find_unknown
 
 
@@ -21,7 +22,8 @@ class OpaqueOperations(Operations):
         return Unknown(value.reason, f"{op} {value.label}")
 
     def attribute(self, value: Unknown, name: str) -> Any:
-        return Unknown(value.reason, f"{value.label}.{name}")
+        part = part_of(value, name)
+        return part if part is not None else Unknown(value.reason, f"{value.label}.{name}")
 
     def call(self, value: Unknown, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return Unknown(value.reason, f"{value.label}()")

@@ -29,7 +29,7 @@ from sgcheck.resolve.resolution import Reason
 from sgcheck.values.condition import FALSE, TRUE, Condition
 from sgcheck.values.signals import EngineSignal, Escape
 from sgcheck.values.spoken import spoken
-from sgcheck.values.symbols import Choice, Fact, Symbol, Test, Text
+from sgcheck.values.symbols import Choice, Fact, Symbol, Test, Text, part_of
 from sgcheck.values.unknown import Unknown, find_unknown
 
 __all__ = ["FALSY", "SymbolicOperations", "alike", "is_scalar"]
@@ -188,6 +188,9 @@ class SymbolicOperations(Questions):
                 return mapped
         if issubclass(type(value), Fact):
             return value.sg_read(self, name)
+        part = part_of(value, name)
+        if part is not None:
+            return part
         return derived(f"{self.show(value)}.{name}", value)
 
     def method(

@@ -146,7 +146,7 @@ def possible(symbol: Symbol, values: Iterable[Any]) -> list[Any]:
 
 def unanswerable(reason: Reason) -> Reason | None:
     """Reasons of facts that a user can give are none: the condition itself says what is asked."""
-    answerable = reason.code.startswith(("model-unknown", "input-unknown"))
+    answerable = reason.code.startswith(("model-unknown", "input-unknown", "host-file-unknown"))
     return None if answerable or reason is BRANCHES_REASON else reason
 
 

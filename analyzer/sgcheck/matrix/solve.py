@@ -107,14 +107,17 @@ class Solver:
 
     def launch(self, setting: Setting) -> Launch:
         """The launch, with the folders and files that its arguments name. Raises UsageError."""
-        from sgcheck.resolve.launch import Launch, main_model_path, named_files
+        from sgcheck.resolve.launch import Launch, main_model_path, named_files, words_of
 
         model = self._model(setting.model)
-        folders = {k: v for word in setting.argv for k, v in self._folder(word).items()}
-        path = main_model_path(setting.argv)
-        if not model.known and path is not None and path in folders:
-            model = folders[path]
         files = named_files(setting.argv)
+        words = words_of(setting.argv, files)
+        folders = {k: v for word in words for k, v in self._folder(word).items()}
+        path = main_model_path(words)
+        if path is not None and model.known and path not in folders:
+            folders[path] = model
+        elif path is not None and not model.known and path in folders:
+            model = folders[path]
         return Launch(setting.argv, dict(setting.env), setting.target, model, folders, files)
 
     def solve(self, setting: Setting) -> Solved:

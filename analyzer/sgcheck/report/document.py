@@ -122,6 +122,8 @@ def check_document(
         "env_after": dict(resolution.env_after),
         "findings": [_finite(dict(finding)) for finding in findings],
     }
+    if resolution.assumed:
+        document["assumed"] = [{"path": a.path, "kind": a.kind} for a in resolution.assumed]
     return document
 
 

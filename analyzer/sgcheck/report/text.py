@@ -167,6 +167,9 @@ def _verdict(page: Page, resolution: Resolution) -> None:
     page.paragraph(model_text(resolution), DIM, indent=2, hanging=2)
     if resolution.argv:
         page.paragraph(argv_text(resolution.argv), DIM, indent=2, hanging=2)
+    if resolution.assumed:
+        paths = ", ".join(f"{clean(a.path)} ({a.kind})" for a in resolution.assumed)
+        page.paragraph(f"assumed to be there on the machine: {paths}", DIM, indent=2, hanging=2)
 
 
 def _outcome_details(writer: AnswerWriter, outcome: Outcome) -> None:

@@ -92,6 +92,7 @@ def resolution(
         chosen,
         builder.log(),
         environment(builder, env_before),
+        machine.world.files.host.said(),
     )
 
 

@@ -16,7 +16,7 @@ from sgcheck.values.condition import TRUE, Condition, Space, Variable, variables
 from sgcheck.values.records import record_names
 from sgcheck.values.symbols import Choice, Symbol, Test
 from sgcheck.values.unknown import Unknown
-from sgcheck.world.stdlib.system import PROCESS_ID
+from sgcheck.world.stdlib.system import HOST_NAME, PROCESS_ID
 
 _MAX_CASES = 256
 _MAX_STEPS = 2_000
@@ -176,7 +176,8 @@ def _known(path: _Path, value: Any, depth: int = 0) -> Any:
         raise _Open(reason_of(value))
     if isinstance(value, str | int):
         if _names_process(value):
-            raise _Open(Reason("nondeterministic", detail="process id"))
+            of_host = isinstance(value, str) and HOST_NAME in value
+            raise _Open(Reason("nondeterministic", detail="host name" if of_host else "process id"))
         return value
     if value is None or isinstance(value, float | enum.Enum) or depth > _DEPTH:
         return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -32,6 +33,8 @@ class Launch(Struct, frozen=True):
     """Packages of which it is not known whether they are there."""
     unknown_env: tuple[str, ...] = ()
     """Environment variables of which it is not known whether they are set, and to what."""
+    host: Mapping[str, str | None] = field(default_factory=dict)
+    """What is assumed of paths of the machine: `file`, `folder`, or None for not there (`world.host`)."""
 
     @property
     def open_flags(self) -> bool:
@@ -76,28 +79,68 @@ def named_folders(argv: Sequence[str], root: Path | None = None) -> dict[str, Mo
     return found
 
 
-def named_files(argv: Sequence[str], flags: Sequence[str] = ("--config",)) -> dict[str, bytes]:
-    """Content of files that the given flags name. A file that cannot be read raises UsageError."""
+MAX_FILE = 5_000_000
+"""Bytes of a file that the arguments name."""
+
+
+def named_files(argv: Sequence[str], root: Path | None = None) -> dict[str, bytes]:
+    """Content of the files on disk that words of `argv` name, by the text there.
+
+    Relative ones lie below `root`. What is no small file is left out: it is a matter of the machine.
+    Raises UsageError for the file of `--config` that cannot be read.
+    """
     found: dict[str, bytes] = {}
-    for index, word in enumerate(argv):
-        name, _, value = word.partition("=")
-        if name not in flags:
-            continue
-        text = value or (argv[index + 1] if index + 1 < len(argv) else "")
-        if not text:
-            continue
-        try:
-            data = Path(text).read_bytes()
-        except OSError as error:
-            raise UsageError(
-                f"{name} {text}: {error.strerror or error}; give a file that can be read."
-            ) from None
-        if len(data) > 5_000_000:
-            raise UsageError(
-                f"{name} {text}: {len(data)} bytes are too many for a configuration file."
-            )
-        found[text] = data
+    config = _value_of(argv, ("--config",))
+    for word in argv:
+        for text in dict.fromkeys((word, word.partition("=")[2])):
+            if not text or text in found or text.startswith("-") or len(text) > 1024:
+                continue
+            try:
+                path = (root or Path()) / text
+                if path.is_file() and path.stat().st_size <= MAX_FILE:
+                    found[text] = path.read_bytes()
+            except (OSError, ValueError):
+                continue
+    if config and config not in found:
+        found[config] = _required((root or Path()) / config, f"--config {config}")
     return found
+
+
+def _required(path: Path, name: str) -> bytes:
+    try:
+        data = path.read_bytes()
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise UsageError(f"{name}: {why}; give a file that can be read.") from None
+    raise UsageError(f"{name}: {len(data)} bytes are too many for a configuration file.")
+
+
+def _value_of(argv: Sequence[str], flags: Sequence[str]) -> str | None:
+    """The word that the last of some flags gives."""
+    found: str | None = None
+    for index, word in enumerate(argv):
+        name, given, value = word.partition("=")
+        if name in flags:
+            found = value if given else argv[index + 1] if index + 1 < len(argv) else found
+    return found
+
+
+def words_of(argv: Sequence[str], files: Mapping[str, bytes]) -> list[str]:
+    """SGLang's arguments with those of the `--config` file before them, as SGLang merges them."""
+    name = _value_of(argv, ("--config",))
+    if name is None or name not in files:
+        return list(argv)
+    import yaml
+
+    try:
+        content = yaml.safe_load(files[name].decode("utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError):
+        return list(argv)
+    words: list[str] = []
+    for key, value in content.items() if isinstance(content, dict) else ():
+        words.append(f"--{key}")
+        words += map(str, value if isinstance(value, list) else [value])
+    return [*words, *argv]
 
 
 MODEL_FLAGS = ("--model-path", "--model")
@@ -105,8 +148,71 @@ MODEL_FLAGS = ("--model-path", "--model")
 
 def main_model_path(argv: Sequence[str]) -> str | None:
     """The text that `--model-path` (or `--model`) gives, if any."""
-    for index, word in enumerate(argv):
-        name, given, value = word.partition("=")
-        if name in MODEL_FLAGS:
-            return value if given else argv[index + 1] if index + 1 < len(argv) else None
-    return None
+    return _value_of(argv, MODEL_FLAGS)
+
+
+class Named(Struct, frozen=True):
+    """What the arguments of a launch name on this disk, and the facts of its main model."""
+
+    model: ModelFacts
+    folders: Mapping[str, ModelFacts]
+    files: Mapping[str, bytes]
+
+
+def named(
+    argv: Sequence[str], model: ModelFacts, root: Path | None = None, *, hidden: bool = False
+) -> Named:
+    """What `argv` and its configuration file name below `root`.
+
+    A `model` that is known is the one at the path of the main model, whatever lies there. One that is
+    not is looked for at that path, unless it is `hidden`: then it stays unknown. Raises UsageError.
+    """
+    files = named_files(argv, root)
+    words = words_of(argv, files)
+    folders = named_folders(words, root)
+    path = main_model_path(words)
+    if path is not None:
+        if model.known and path not in folders:
+            folders[path] = model
+        elif hidden and not model.known:
+            folders.pop(path, None)
+        elif not model.known and path in folders:
+            model = folders[path]
+    return Named(model, folders, files)
+
+
+STAND_IN_MODEL = "/models/model"
+"""The path that SGLang is given when the launch names no model."""
+
+
+def launch_argv(launch: Launch) -> list[str]:
+    """SGLang's arguments, with a model path where the launch names none."""
+    argv = list(launch.argv)
+    if main_model_path(words_of(argv, launch.files)) is None:
+        argv[:0] = ["--model-path", launch.model.path or STAND_IN_MODEL]
+    return argv
+
+
+_PATH_FLAG = re.compile(r"--[a-z0-9-]*(model-path|draft-model)|--model")
+
+
+def unknown_models(launch: Launch, argv: list[str]) -> dict[str, str]:
+    """Paths of models of which nothing is known, with the name of each in conditions."""
+    found: dict[str, str] = {}
+    if launch.model.path and not launch.model.known:
+        found[launch.model.path] = "model"  # it may be named in a configuration file only
+    words = words_of(argv, launch.files)
+    for index, word in enumerate(words):
+        flag, given, value = word.partition("=")
+        if not _PATH_FLAG.fullmatch(flag):
+            continue
+        path = value if given else words[index + 1] if index + 1 < len(words) else ""
+        if not path or path in launch.folders or (launch.model.known and path == launch.model.path):
+            continue
+        if path.lower() in ("none", "dummy"):
+            continue
+        main = flag in MODEL_FLAGS
+        if main and launch.model.known:
+            continue
+        found[path] = "model" if main else "draft model"
+    return found

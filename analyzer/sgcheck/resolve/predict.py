@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import re
 import sys
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
@@ -13,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from sgcheck.errors import NothingToAnalyse
 from sgcheck.interp.opaque import OpaqueOperations
 from sgcheck.interp.paths import Loss
-from sgcheck.resolve import answers, situations, stand_ins
+from sgcheck.resolve import answers, host_files, situations, stand_ins
 from sgcheck.resolve.explored import Explored, Snapshot, describe, explore
 from sgcheck.resolve.initialise import ALGORITHM, once, select
 from sgcheck.resolve.installation import changed, installation
-from sgcheck.resolve.launch import Launch
+from sgcheck.resolve.launch import Launch, launch_argv, unknown_models
 from sgcheck.resolve.machine import Machine
 from sgcheck.resolve.resolution import FieldAnswer, Outcome, Reason, Resolution, TreeInfo
 from sgcheck.resolve.run import (
@@ -41,10 +40,6 @@ if TYPE_CHECKING:
     from sgcheck.resolve.why import WhyReport
 
 __all__ = ["Launch", "Predictor"]
-
-MODEL_FLAGS = ("--model-path", "--model")
-STAND_IN_MODEL = "/models/model"
-"""The path that SGLang is given when the launch names no model."""
 
 Report = Callable[..., Any]
 
@@ -168,9 +163,27 @@ class Predictor:
     ) -> Any:
         """One situation of a launch: what `report` makes of it (see `answers.resolution`).
 
-        Where `given` holds, with conditions of `space`. A `Resolution` comes back, whatever `report`
+        A failure that a file of the host decides is looked at again with the file there. Where `given` holds, with conditions of `space`. A `Resolution` comes back, whatever `report`
         makes, where the tree cannot be entered at all.
         """
+
+        def once(launch: Launch, report: Report) -> Any:
+            return self._run(launch, argv, trace, explore, report=report, space=space, given=given)
+
+        return host_files.settled(once, launch, report)
+
+    def _run(
+        self,
+        launch: Launch,
+        argv: list[str],
+        trace: bool,
+        explore: bool,
+        *,
+        report: Report,
+        space: Space | None,
+        given: Condition,
+    ) -> Any:
+        """One situation with what is assumed of the host (`launch.host`)."""
         unknown = unknown_models(launch, argv)
         if not unknown or not explore:
             undecided = Reason("")
@@ -464,36 +477,3 @@ def _cache_folder() -> Path | None:
     from sgcheck.source.cache import cache_dir
 
     return cache_dir() / "code"
-
-
-def launch_argv(launch: Launch) -> list[str]:
-    """SGLang's arguments, with a model path where the launch names none."""
-    argv = list(launch.argv)
-    named = any(a == flag or a.startswith(flag + "=") for a in argv for flag in MODEL_FLAGS)
-    if not named and "--config" not in argv:
-        argv[:0] = ["--model-path", launch.model.path or STAND_IN_MODEL]
-    return argv
-
-
-_PATH_FLAG = re.compile(r"--[a-z0-9-]*(model-path|draft-model)|--model")
-
-
-def unknown_models(launch: Launch, argv: list[str]) -> dict[str, str]:
-    """Paths of models of which nothing is known, with the name of each in conditions."""
-    found: dict[str, str] = {}
-    if launch.model.path and not launch.model.known:
-        found[launch.model.path] = "model"  # it may be named in a configuration file only
-    for index, word in enumerate(argv):
-        flag, given, value = word.partition("=")
-        if not _PATH_FLAG.fullmatch(flag):
-            continue
-        path = value if given else argv[index + 1] if index + 1 < len(argv) else ""
-        if not path or path in launch.folders or (launch.model.known and path == launch.model.path):
-            continue
-        if path.lower() in ("none", "dummy"):
-            continue
-        main = flag in MODEL_FLAGS
-        if main and launch.model.known:
-            continue
-        found[path] = "model" if main else "draft model"
-    return found

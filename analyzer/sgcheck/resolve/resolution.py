@@ -111,6 +111,13 @@ class LogLine(Struct, frozen=True):
     when: str = ""
 
 
+class Assumption(Struct, frozen=True):
+    """A path of the machine that nobody gave and that is taken to be there, as `file` or `folder`."""
+
+    path: str
+    kind: str
+
+
 class TreeInfo(Struct, frozen=True):
     """Which SGLang source was read. `tree` is `sha256:…` of its content, `ref` the tag of permalinks."""
 
@@ -149,7 +156,8 @@ class Resolution(Struct, frozen=True):
     """Everything that is predicted of one launch.
 
     `effective` maps "main"/"draft" to backends (`moe_runner`, `attention_prefill`, …).
-    `env_after` holds environment variables that resolution sets or (None) removes.
+    `env_after` holds environment variables that resolution sets or (None) removes. The answer holds
+    where what is `assumed` of the machine's files is so.
     """
 
     sglang: TreeInfo
@@ -161,3 +169,4 @@ class Resolution(Struct, frozen=True):
     effective: Mapping[str, Mapping[str, FieldAnswer]] = field(default_factory=dict)
     log: tuple[LogLine, ...] = ()
     env_after: Mapping[str, JsonValue] = field(default_factory=dict)
+    assumed: tuple[Assumption, ...] = ()

@@ -184,7 +184,7 @@ def _part(
     trace: bool,
     explore: bool,
 ) -> _Part:
-    from sgcheck.resolve.predict import launch_argv
+    from sgcheck.resolve.launch import launch_argv
 
     argv = launch_argv(launch)
 

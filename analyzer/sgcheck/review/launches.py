@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from sgcheck.errors import NothingToAnalyse, UsageError
-from sgcheck.resolve.launch import Launch, main_model_path, named_files, named_folders
+from sgcheck.resolve.launch import Launch, named
 from sgcheck.review.model import ReviewLaunch
 from sgcheck.world.model_facts import ModelFacts, load_model
 from sgcheck.world.target import resolve_target, target_from_case
@@ -66,12 +66,10 @@ def _name(case: dict[str, Any], number: int) -> str:
 def _launch(case: dict[str, Any], root: Path, load: Any) -> Launch:
     argv = tuple(case["argv"])
     model: ModelFacts = load(case.get("model_dir"))
-    folders = named_folders(argv, root)
-    if not model.known:
-        # A case without model facts says that the model is unknown, whatever its path.
-        folders.pop(main_model_path(argv) or "", None)
+    # A case without model facts says that the model is unknown, whatever its path.
+    found = named(argv, model, root, hidden=True)
     env = case.get("env") or {}
-    return Launch(argv, env, target_from_case(case), model, folders, named_files(argv))
+    return Launch(argv, env, target_from_case(case), found.model, found.folders, found.files)
 
 
 def from_files(

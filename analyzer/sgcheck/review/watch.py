@@ -53,7 +53,8 @@ class Run:
 def watch(predictor: Predictor, each: ReviewLaunch) -> Run | None:
     """The lines of one launch of a known model; None where nothing could be run."""
     from sgcheck.interp.opaque import OpaqueOperations
-    from sgcheck.resolve.predict import SECONDS, STEPS, launch_argv, unknown_models
+    from sgcheck.resolve.launch import launch_argv, unknown_models
+    from sgcheck.resolve.predict import SECONDS, STEPS
     from sgcheck.resolve.run import SERVER_ARGS_MODULE, run_launch
 
     launch = each.launch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from sgcheck.resolve.resolution import Reason
@@ -69,6 +70,25 @@ class Drawn(Typed):
     """
 
     __slots__ = ()
+
+
+class DrawnObject(Drawn):
+    """A drawn object, of whose attributes (`sg_parts`, by name) the types are known."""
+
+    __slots__ = ("sg_parts",)
+
+    def __init__(self, reason: Reason, label: str, parts: Mapping[str, type]) -> None:
+        super().__init__(reason, label, ())
+        found = {name: Drawn(reason, f"{label}.{name}", (kind,)) for name, kind in parts.items()}
+        object.__setattr__(self, "sg_parts", found)
+
+
+def part_of(value: Unknown, name: str) -> Unknown | None:
+    """An attribute of a drawn object, where its type is known."""
+    if not isinstance(value, DrawnObject):
+        return None
+    parts: dict[str, Unknown] = object.__getattribute__(value, "sg_parts")
+    return parts.get(name)
 
 
 class Symbol(Typed):

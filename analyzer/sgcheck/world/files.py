@@ -1,4 +1,4 @@
-"""The virtual file system: the model's folder, what the launch itself writes, and nothing else."""
+"""The virtual file system: the model's folder, what the launch itself writes, what the host may have."""
 
 from __future__ import annotations
 
@@ -9,21 +9,22 @@ from typing import Any
 from sgcheck.interp.runtime import RUNTIME as R
 from sgcheck.resolve.resolution import Reason
 from sgcheck.values.signals import EngineSignal, Escape
+from sgcheck.values.unknown import Unknown
+from sgcheck.world.host import CWD, FILE, FOLDER, Host
 
 HOME = "/home/user"
 TMP = "/tmp"
-CWD = "/workspace"
 SITE = "/usr/local/lib/python3.12/dist-packages"
 """Where the tree seems to be installed."""
 
 
 class UnknownFile(EngineSignal):
-    """A file of an unknown model is read: `content` is what parsing it gives."""
+    """A file of an unknown model, or of the host, is read: `content` is what parsing it gives."""
 
-    def __init__(self, content: Any, path: str) -> None:
+    def __init__(self, content: Any, path: str, reason: Reason | None = None) -> None:
         super().__init__(path)
         self.content = content
-        self.reason = Reason("model-unknown", detail=path)
+        self.reason = reason or Reason("model-unknown", detail=path)
 
 
 class Files:
@@ -48,6 +49,10 @@ class Files:
         """The source tree (`read`, `exists`), shown below `SITE`."""
         self.unknown: Any = None
         """The models of which nothing is known (`unknown_model.UnknownModels`), or None."""
+        self.host = Host()
+        """What is assumed of all other paths."""
+        self.mounted: dict[str, bool] = {}
+        """The folders whose files are all known."""
 
     def _unknown(self, path: Any) -> str | None:
         if self.unknown is None:
@@ -69,6 +74,7 @@ class Files:
         """Put a folder's files at `path`; names of `listing` without content exist but cannot be read."""
         base = self.absolute(path)
         self._folder(base)
+        self.mounted[base] = True
         for name in listing or ():
             self.content.setdefault(posixpath.join(base, name), None)
             self._folder(posixpath.dirname(posixpath.join(base, name)))
@@ -93,6 +99,17 @@ class Files:
             full[len(SITE) + 1 :] if self.tree is not None and full.startswith(SITE + "/") else None
         )
 
+    def _on_host(self, full: str) -> Any:
+        """What a path is on the host: `file`, `folder`, None, or a question whether it is there."""
+        if any(full.startswith(base + "/") for base in self.mounted):
+            return None
+        found = self.host.kind(full)
+        if found is not None:
+            return found
+        if self.host.device(full):
+            return FOLDER
+        return self.host.question(full) if self.host.inside(full) else None
+
     def isfile(self, path: Any) -> Any:
         inside = self._in_tree(path)
         if inside is not None:
@@ -102,7 +119,11 @@ class Files:
             return (
                 False if self.unknown.inside(unknown) == "" else self.unknown.file_exists(unknown)
             )
-        return self.absolute(path) in self.content
+        full = self.absolute(path)
+        if full in self.content:
+            return True
+        kind = None if full in self.folders else self._on_host(full)
+        return kind if isinstance(kind, Unknown | bool) else kind == FILE
 
     def isdir(self, path: Any) -> Any:
         inside = self._in_tree(path)
@@ -111,7 +132,11 @@ class Files:
         unknown = self._unknown(path)
         if unknown is not None and self.unknown.inside(unknown) == "":
             return True
-        return self.absolute(path) in self.folders
+        full = self.absolute(path)
+        if full in self.folders:
+            return True
+        kind = None if full in self.content else self._on_host(full)
+        return kind if isinstance(kind, Unknown | bool) else kind == FOLDER
 
     def exists(self, path: Any) -> Any:
         inside = self._in_tree(path)
@@ -120,7 +145,11 @@ class Files:
         unknown = self._unknown(path)
         if unknown is not None:
             return self.unknown.file_exists(unknown)
-        return self.isfile(path) or self.isdir(path)
+        full = self.absolute(path)
+        if full in self.content or full in self.folders:
+            return True
+        kind = self._on_host(full)
+        return kind if isinstance(kind, Unknown | bool) else kind is not None
 
     def listdir(self, path: Any) -> list[str]:
         """Names below a folder, sorted. Raises FileNotFoundError or NotADirectoryError."""
@@ -130,6 +159,8 @@ class Files:
             return sorted(self.tree.listdir(inside))
         if self._unknown(path) is not None:
             raise Escape(Reason("model-unknown", detail="the files of the model's folder"))
+        if base not in self.folders and self.isdir(path) is True:
+            return self.host.listing(base)
         if base not in self.folders:
             kind = NotADirectoryError if base in self.content else FileNotFoundError
             raise kind(
@@ -156,6 +187,12 @@ class Files:
         if full not in self.content:
             if full in self.folders:
                 raise IsADirectoryError(21, "Is a directory", str(path))
+            kind = self._on_host(full)
+            if kind == FOLDER:
+                raise IsADirectoryError(21, "Is a directory", str(path))
+            if kind is not None:
+                reason = Reason("host-file-unknown", detail=full)
+                raise UnknownFile(Unknown(reason, f"the content of {full}"), full, reason)
             raise FileNotFoundError(2, "No such file or directory", str(path))
         return self.content[full]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import operator
 import re
@@ -251,6 +252,10 @@ def _yaml() -> Facade:
             return text
         if len(text) > 5_000_000 or text.count("*") > 10_000:
             raise Refused("a YAML file of that size")
+        if isinstance(stream, VirtualFile) and isinstance(text, str):
+            # A mistake is told with the name of the file that holds it.
+            text = io.StringIO(text)
+            text.name = str(stream.name)
         return yaml.safe_load(text)
 
     def dump(value: Any, *args: Any, **kwargs: Any) -> Any:

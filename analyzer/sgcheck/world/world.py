@@ -116,6 +116,7 @@ class World:
             self.files.content,
             self.files.folders,
             self.files.unrecorded,
+            self.files.mounted,
             self.log.records,
         ):
             journal.container(container)
@@ -135,6 +136,9 @@ class World:
         )
         for path, data in launch.files.items():
             self.files.write(path, data)
+        texts = [*argv, *(value for value in launch.env.values() if value is not None)]
+        texts += [data.decode("utf-8", "replace") for data in launch.files.values()]
+        self.files.host.enter(texts, self.files.absolute, launch.host)
 
     def forget_models(
         self,

@@ -14,7 +14,8 @@ from sgcheck.resolve.resolution import Reason
 from sgcheck.values.signals import Escape, Refused
 from sgcheck.values.unknown import ASK, Unknown
 from sgcheck.world.facade import Facade, lifted
-from sgcheck.world.files import CWD, HOME, TMP, Files, UnknownFile
+from sgcheck.world.files import HOME, TMP, Files, UnknownFile
+from sgcheck.world.host import CWD
 from sgcheck.world.unknown_model import UnknownText
 
 

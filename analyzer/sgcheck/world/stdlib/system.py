@@ -11,13 +11,17 @@ from sgcheck.interp import guards
 from sgcheck.interp.access import ON_LISTING
 from sgcheck.resolve.resolution import Reason
 from sgcheck.values.signals import Escape, Refused
+from sgcheck.values.symbols import DrawnObject
 from sgcheck.values.unknown import ASK, Unknown
 from sgcheck.world.facade import Facade, nondeterministic, not_modelled
-from sgcheck.world.files import CWD, HOME, Files
+from sgcheck.world.files import HOME, Files
+from sgcheck.world.host import CWD
 from sgcheck.world.stdlib.environment import Environ
 
 PROCESS_ID = 419021739
 """Stands for a process id. A field that holds these digits is nondeterministic (see `resolve/plain`)."""
+HOST_NAME = f"host-{PROCESS_ID}"
+"""Stands for the name of the host, in the same way."""
 PYTHON_VERSION = (3, 12, 3, "final", 0)
 
 
@@ -358,16 +362,22 @@ def build_machine_modules() -> dict[str, Facade]:
     )
     platform = {
         "system": lambda: "Linux", "machine": lambda: "x86_64", "python_version": lambda: "3.12.3",
-        "processor": lambda: "x86_64", "node": draw("host name", str), "release": draw("kernel release", str),
+        "processor": lambda: "x86_64", "node": lambda: HOST_NAME, "release": draw("kernel release", str),
         "platform": draw("platform string", str), "uname": lambda: SimpleNamespace(system="Linux", machine="x86_64"),
         "python_implementation": lambda: "CPython", "libc_ver": lambda: ("glibc", "2.39"),
     }  # fmt: skip
     socket: dict[str, Any] = {
-        "gethostname": draw("host name", str), "gethostbyname": draw("host address", str),
+        "gethostname": lambda: HOST_NAME, "getfqdn": lambda *a: HOST_NAME, "gethostbyname": draw("host address", str),
         "AF_INET": 2, "AF_INET6": 10, "SOCK_STREAM": 1, "SOCK_DGRAM": 2, "SOL_SOCKET": 1, "SO_REUSEADDR": 2,
         "IPPROTO_TCP": 6, "error": OSError, "gaierror": OSError, "timeout": TimeoutError, "herror": OSError,
     }  # fmt: skip
-    uuid = {n: draw("unique id") for n in ("uuid1", "uuid4")}
+    reason = Reason("nondeterministic", detail="unique id")
+    uuid = {
+        name: lambda *a, **k: DrawnObject(
+            reason, "unique id", {"hex": str, "int": int, "bytes": bytes}
+        )
+        for name in ("uuid1", "uuid4")
+    }
     out = {
         "random": random, "time": time, "platform": platform, "socket": socket, "uuid": uuid,
         "threading": {**lock_names, "local": _Local, "current_thread": draw("thread"), "get_ident": lambda: 1,
