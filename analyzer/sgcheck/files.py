@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 class NotRegular(OSError):
-    """A named pipe, socket, device or folder where a file is expected."""
+    """A named pipe, socket or device where a file is expected."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(errno.EINVAL, "not a regular file", str(path))
@@ -32,7 +32,10 @@ def read_regular(path: str | Path, limit: int) -> bytes:
     """
     path = Path(path)
     try:
-        if not stat.S_ISREG(path.stat().st_mode):
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if not stat.S_ISREG(mode):
             raise NotRegular(path)
         flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
         with os.fdopen(os.open(path, flags), "rb") as file:

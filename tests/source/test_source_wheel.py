@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import zipfile
 from pathlib import Path
@@ -247,3 +248,9 @@ def test_a_flipped_bit_gives_the_same_bytes_or_one_sentence(
             assert tree.read(name) == FILES[name]
     except SourceError as error:
         assert "\n" not in str(error)
+
+
+def test_a_pipe_is_no_wheel(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "sglang-0.5.9-py3-none-any.whl")
+    with pytest.raises(SourceError, match="not a regular file"):
+        open_tree(str(tmp_path / "sglang-0.5.9-py3-none-any.whl"))

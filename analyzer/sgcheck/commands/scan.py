@@ -16,6 +16,7 @@ from sgcheck.commands.base import PlainCommand, option
 from sgcheck.commands.levels import EXIT_NOTHING, exit_code
 from sgcheck.commands.output import note, stdout_terminal, write, write_json
 from sgcheck.errors import UsageError
+from sgcheck.files import read_regular
 
 if TYPE_CHECKING:
     from sgcheck.findings.checking import Checked
@@ -151,6 +152,7 @@ def collect(
 ) -> tuple[ScanResult, dict[str, bytes]]:
     """The launches of all paths, and the content of standard input by its name."""
     from sgcheck.scan import ScanConfig, ScanResult, find_launches, read_launches
+    from sgcheck.scan.reading import MAX_BYTES
 
     exclude = (*settings.exclude, *params["exclude"])
     jobs = min(os.cpu_count() or 1, MAX_JOBS)
@@ -160,7 +162,7 @@ def collect(
     if STDIN not in paths:
         return found, {}
     name = params["stdin_name"]
-    data = sys.stdin.buffer.read()
+    data = sys.stdin.buffer.read(MAX_BYTES + 1)
     reading = read_launches(data, name)
     ignored = {**found.suppressions, name: reading.suppressions}
     return (
@@ -267,7 +269,9 @@ def lines_reader(texts: Mapping[str, bytes]) -> Lines:
         data = texts.get(file)
         if data is None:
             try:
-                data = Path(file).read_bytes()
+                from sgcheck.scan.reading import MAX_BYTES
+
+                data = read_regular(file, MAX_BYTES)
             except OSError:
                 return ()
         text = data.decode("utf-8", "replace")

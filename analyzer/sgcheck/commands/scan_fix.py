@@ -12,6 +12,7 @@ import click
 
 from sgcheck.commands.output import note
 from sgcheck.errors import UsageError
+from sgcheck.files import read_regular
 
 if TYPE_CHECKING:
     from sgcheck.findings.fixing import Fixed
@@ -101,7 +102,9 @@ def _encoded(data: bytes, text: str) -> bytes:
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        from sgcheck.scan.reading import MAX_BYTES
+
+        return read_regular(path, MAX_BYTES)
     except OSError as error:
         raise UsageError(f"{path} cannot be read again: {error.strerror}") from error
 

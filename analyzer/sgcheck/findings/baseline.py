@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from sgcheck.errors import UsageError
+from sgcheck.files import read_regular
 from sgcheck.findings.model import Finding
 from sgcheck.scan.model import Span
 
+MAX_BYTES = 50_000_000
+_QUOTED = re.compile(r'"([^"\\]*)"')
 SCHEMA = "sgcheck.baseline/1"
 
 
@@ -48,7 +51,7 @@ class Baseline:
 def load_baseline(path: str) -> Baseline:
     """Raises UsageError for a file that cannot be read or is no baseline."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = read_regular(path, MAX_BYTES).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8"
         raise UsageError(
@@ -59,7 +62,10 @@ def load_baseline(path: str) -> Baseline:
         data = json.loads(text)
         rows = data["findings"] if data["schema"] == SCHEMA else {}[data["schema"]]
         lines = text.splitlines()
-        entries = {row["fingerprint"]: _entry(row, lines) for row in rows}
+        places = {
+            mark: number for number, line in enumerate(lines, 1) for mark in _QUOTED.findall(line)
+        }
+        entries = {row["fingerprint"]: _entry(row, lines, places) for row in rows}
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise UsageError(
             f"{path} is no baseline of sgcheck: write one with `sgcheck scan --write-baseline {path}`"
@@ -67,9 +73,9 @@ def load_baseline(path: str) -> Baseline:
     return Baseline(path, entries)
 
 
-def _entry(row: dict[str, str], lines: list[str]) -> Entry:
+def _entry(row: dict[str, str], lines: list[str], places: dict[str, int]) -> Entry:
     mark = str(row["fingerprint"])
-    number = next((n for n, line in enumerate(lines, 1) if f'"{mark}"' in line), 1)
+    number = places.get(mark, 1)
     width = len(lines[number - 1]) + 1 if lines else 1
     span = Span(number, 1, number, width, 0, 0)
     return Entry(mark, str(row["rule"]), str(row["file"]), str(row["message"]), span)

@@ -9,6 +9,7 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from sgcheck.errors import UsageError
+from sgcheck.files import read_regular
 from sgcheck.world.model_facts import CONFIG, ModelFacts, load_model
 from sgcheck.world.target import TargetSpec
 
@@ -96,9 +97,7 @@ def named_files(argv: Sequence[str], root: Path | None = None) -> dict[str, byte
             if not text or text in found or text.startswith("-") or len(text) > 1024:
                 continue
             try:
-                path = (root or Path()) / text
-                if path.is_file() and path.stat().st_size <= MAX_FILE:
-                    found[text] = path.read_bytes()
+                found[text] = read_regular((root or Path()) / text, MAX_FILE)
             except (OSError, ValueError):
                 continue
     if config and config not in found:
@@ -108,11 +107,10 @@ def named_files(argv: Sequence[str], root: Path | None = None) -> dict[str, byte
 
 def _required(path: Path, name: str) -> bytes:
     try:
-        data = path.read_bytes()
+        return read_regular(path, MAX_FILE)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise UsageError(f"{name}: {why}; give a file that can be read.") from None
-    raise UsageError(f"{name}: {len(data)} bytes are too many for a configuration file.")
 
 
 def _value_of(argv: Sequence[str], flags: Sequence[str]) -> str | None:

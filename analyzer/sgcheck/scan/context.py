@@ -17,7 +17,7 @@ from sgcheck.scan.model import (
     Word,
 )
 from sgcheck.scan.targets import image_hint, image_platform
-from sgcheck.scan.text import Mapped, SourceFile
+from sgcheck.scan.text import Mapped, SourceFile, spend
 from sgcheck.scan.words import Field, to_word
 
 ROLES = (
@@ -31,6 +31,7 @@ ROLES = (
     "rollout",
     "router",
 )
+_WORK_OF_A_LAUNCH = 500
 _ROLE_WORDS = {
     "decoder": "decode",
     "prefiller": "prefill",
@@ -122,6 +123,8 @@ def build_launch(
 ) -> Launch:
     """The launch of a command whose first word begins at `start` and whose last ends at `end`."""
     file = around.file
+    argv = tuple(argv)
+    spend(_WORK_OF_A_LAUNCH + len(argv) + len(around.env))
     words = tuple(to_word(file, f) for f in argv)
     end = max([end, start, *(w.span.end for w in words if w.span.start >= start)])
     config = _config_of(words, around.configs)

@@ -14,7 +14,7 @@ from sgcheck.scan.model import Launch, Port, Skipped, VersionHint
 from sgcheck.scan.sagemaker import is_sagemaker, sagemaker_launch
 from sgcheck.scan.shell import launches_in_script, script_or_words
 from sgcheck.scan.targets import requirement_hint
-from sgcheck.scan.text import Hole, Mapped, SourceFile, join
+from sgcheck.scan.text import OVERLONG, Hole, Mapped, SourceFile, TooMuchText, join, spend
 from sgcheck.scan.words import Field, hole_text, split_posix
 
 _ESCAPE = re.compile(r"(?:\\u[0-9a-fA-F]{4})+|\\.")
@@ -41,6 +41,17 @@ def read(file: SourceFile) -> tuple[list[Launch], list[Skipped]]:
     stages: list[_Stage] = []
     args: dict[str, str] = {}
     found: list[Launch] = []
+    try:
+        _follow(file, stages, args)
+        for stage in stages:
+            found += _launches(file, stage)
+    except TooMuchText:
+        pass  # `read_launches` says so
+    return found, []
+
+
+def _follow(file: SourceFile, stages: list[_Stage], args: dict[str, str]) -> None:
+    """Carry out the instructions."""
     for word, rest, body in _instructions(file):
         if body is not None and stages and word in ("COPY", "ADD"):
             target = rest.text.rpartition(" ")[2].rpartition("/")[2]
@@ -55,9 +66,6 @@ def read(file: SourceFile) -> tuple[list[Launch], list[Skipped]]:
                 continue
             stages.append(_Stage())
         _instruction(file, word, rest, stages[-1])
-    for stage in stages:
-        found += _launches(file, stage)
-    return found, []
 
 
 def _instructions(file: SourceFile) -> Iterator[tuple[str, Mapped, Mapped | None]]:
@@ -107,11 +115,13 @@ def _from(file: SourceFile, rest: Mapped, args: dict[str, str], stages: list[_St
     fields = [f for f in split_posix(rest) if not f.text.startswith("--")]
     if not fields:
         return _Stage()
+    spend(20 + len(args))
     stage = _Stage(values=dict(args))
     if len(fields) > 2 and fields[1].text.lower() == "as":
         stage.name = fields[2].text
     base = next((s for s in stages if s.name and s.name == fields[0].text), None)
     if base is not None:
+        spend(10 * (len(base.env) + len(base.values)))
         stage.image, stage.version = base.image, base.version
         stage.env, stage.names = dict(base.env), dict(base.names)
         stage.values = dict(base.values)
@@ -127,13 +137,13 @@ def _instruction(file: SourceFile, word: str, rest: Mapped, stage: _Stage) -> No
         fields = split_posix(rest)
         if fields and "=" not in fields[0].text:  # the old form: ENV NAME the rest
             name = fields[0].text
-            value = interpolate(rest[len(name) :].strip())
+            value = _bounded(file, interpolate(rest[len(name) :].strip()))
             _set(stage, name, fields[0], value)
             return
         for each in fields:
             name = each.text.partition("=")[0]
             key = Field(each.value[: len(name)], each.start, each.start + len(name))
-            _set(stage, name, key, interpolate(each.value[len(name) + 1 :]))
+            _set(stage, name, key, _bounded(file, interpolate(each.value[len(name) + 1 :])))
     elif word == "ARG":
         name, equals, default = rest.text.partition("=")
         if equals:
@@ -153,6 +163,15 @@ def _instruction(file: SourceFile, word: str, rest: Mapped, stage: _Stage) -> No
     elif word == "RUN":
         for each in split_posix(rest):
             stage.version = requirement_hint(file, each.value) or stage.version
+
+
+def _bounded(file: SourceFile, value: Mapped) -> Mapped:
+    """A value, unknown where it grew beyond all use (`ENV X=$X$X`, again and again)."""
+    if not value.is_overlong:
+        return value
+    place = value.extent() or (0, 0)
+    source = file.original[place[0] : place[1]][:200]
+    return hole_text(file, Hole(source, OVERLONG), *place)
 
 
 def _set(stage: _Stage, name: str, key: Field, value: Mapped) -> None:

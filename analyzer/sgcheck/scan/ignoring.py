@@ -76,8 +76,7 @@ class Ignores:
                 text = read_regular(path, MAX_BYTES).decode("utf-8", "replace")
                 spec = self.spec(text.splitlines(), path.as_posix())
             except (NotRegular, TooLarge) as error:
-                if not path.is_dir():
-                    self._say(path.as_posix(), f"cannot be read: {error.strerror}")
+                self._say(path.as_posix(), f"cannot be read: {error.strerror}")
             except (OSError, ValueError):
                 continue  # no such file, or a pattern that git would not take either
             else:

@@ -16,7 +16,7 @@ from sgcheck.scan.helm import mask_placeholders
 from sgcheck.scan.kinds import worth_reading
 from sgcheck.scan.model import Beside, Launch, Skipped
 from sgcheck.scan.shell import launches_in_script, script_or_words
-from sgcheck.scan.text import Mapped, SourceFile, join
+from sgcheck.scan.text import Mapped, SourceFile, TooMuchText, join, spend
 from sgcheck.scan.words import split_posix
 
 _SHELLS = frozenset(
@@ -41,21 +41,29 @@ class Block:
 def read(file: SourceFile, beside: Beside) -> tuple[list[Launch], list[Skipped]]:
     """The launches of a Markdown file."""
     found: list[Launch] = []
+    try:
+        for launches in _of_blocks(file, beside):
+            found += launches
+    except TooMuchText:
+        pass  # `read_launches` says so
+    found += _forms(file)
+    return [_with_gaps(launch) for launch in found], []
+
+
+def _of_blocks(file: SourceFile, beside: Beside) -> Iterator[list[Launch]]:
     for block in blocks(file):
         if not worth_reading("yaml", block.text.text.encode("utf-8", "replace")):
             continue
         around = Around(file, "markdown")
         if block.language in _SHELLS:
             text = mask_placeholders(file, _without_prompts(block.text))
-            found += launches_in_script(text, around)
+            yield launches_in_script(text, around)
         elif block.language in _YAML:
             text = mask_placeholders(file, block.text)
             launches, _ = yaml_files.read_text(file, text, around, beside)
-            found += [replace(launch, format="markdown") for launch in launches]
+            yield [replace(launch, format="markdown") for launch in launches]
         elif block.language in _READERS:
-            found += _alone(file, block.text, _READERS[block.language], beside)
-    found += _forms(file)
-    return [_with_gaps(launch) for launch in found], []
+            yield _alone(file, block.text, _READERS[block.language], beside)
 
 
 def _with_gaps(launch: Launch) -> Launch:
@@ -128,6 +136,7 @@ def _alone(file: SourceFile, text: Mapped, reader: Reader, beside: Beside) -> li
     if place is None:
         return []
     start, end = place
+    spend(start // 100)
     blank = "".join("\n" if c == "\n" else " " for c in file.original[:start])
     inner = SourceFile(file.path, blank + file.original[start:end])
     launches, _ = reader(inner, beside)

@@ -59,8 +59,7 @@ class Near:
                 return None
             data = read_regular(target, self._left)
         except NotRegular as error:
-            if not os.path.isdir(error.filename):  # noqa: PTH112
-                self._refuse(name, str(error.strerror))
+            self._refuse(name, str(error.strerror))
         except TooLarge:
             size = f"{MAX_BYTES // 1_000_000} MB"
             self._refuse(name, f"with the other files that are named it is larger than {size}")

@@ -13,11 +13,12 @@ from sgcheck.scan.model import Beside, Launch, Skipped, Suppression, TargetHint
 from sgcheck.scan.near import Near
 from sgcheck.scan.suppress import hints, suppressions
 from sgcheck.scan.targets import gpu_name
-from sgcheck.scan.text import Hole, Mapped, SourceFile
+from sgcheck.scan.text import Hole, Mapped, SourceFile, TooMuchText, begin_file, is_exhausted
 from sgcheck.scan.words import Field
 
 MAX_BYTES = 4_000_000
 _MAX_MISSED = 20
+_TOO_MUCH = "its values grow too long when they are put together; only a part of it was followed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +77,20 @@ def read_launches(
         file = _without_bad_bytes(path, text)
     if is_template(path) and has_template(text) and kind != "yaml":
         file.text = mask_actions(file)
+    begin_file()
     try:
         launches, skipped = _read(kind, file, beside)
         if kind == "yaml":
             skipped = [*skipped, *_unheard(file, launches)]
         skipped = [*skipped, *_not_followed(file, beside)]
+        if is_exhausted():
+            skipped.append(Skipped(path, _TOO_MUCH))
         launches = _with_comments(file, launches)
         ignored = suppressions(file)
     except (RecursionError, MemoryError):
         return _skip(path, "nested too deeply")
+    except TooMuchText:
+        return _skip(path, _TOO_MUCH)
     except Exception as error:  # a reader's fault must not end the scan of the other files
         return _skip(path, f"sgcheck could not read it ({type(error).__name__}: {error})")
     launches = sorted(launches, key=lambda each: each.span.start)

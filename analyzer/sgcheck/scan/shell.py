@@ -10,7 +10,7 @@ from sgcheck.scan.context import Around
 from sgcheck.scan.model import Launch, Skipped
 from sgcheck.scan.shell_run import Runner, TooManySteps
 from sgcheck.scan.shell_tree import Script
-from sgcheck.scan.text import Mapped, SourceFile
+from sgcheck.scan.text import Mapped, SourceFile, TooMuchText
 from sgcheck.scan.words import Field, split_posix
 from sgcheck.scan.wrappers import slurm_option
 
@@ -54,6 +54,8 @@ def read_script(text: Mapped, around: Around) -> tuple[list[Launch], list[Skippe
     skipped: list[Skipped] = []
     try:
         runner.run_script()
+    except TooMuchText:
+        pass  # `read_launches` says so, once for the file
     except TooManySteps:
         reason = "the shell script has too many paths; only a part of them was followed"
         skipped.append(Skipped(file.path, reason))

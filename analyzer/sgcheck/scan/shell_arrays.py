@@ -4,12 +4,30 @@ from __future__ import annotations
 
 import re
 
+from tree_sitter import Node
+
 from sgcheck.scan.shell_substrings import bounds
-from sgcheck.scan.text import Mapped, join
+from sgcheck.scan.shell_tree import Script
+from sgcheck.scan.text import OVERLONG, Mapped, join
 from sgcheck.scan.words import Field
 
+_MAX_ITEMS = 4096
 _QUOTES = "\"'"
 _ALL = re.compile(r"""\$\{(\w+)\[@\](?::?\+"?\$\{\1\[@\]\}"?)?\}""")
+
+
+def bounded(
+    script: Script, node: Node, value: Field | tuple[Field, ...]
+) -> Field | tuple[Field, ...]:
+    """A variable's value, unknown where it grew beyond all use (`X=$X$X`, again and again)."""
+    if isinstance(value, tuple):
+        if len(value) <= _MAX_ITEMS:
+            return value
+        reason = f"a list of more than {_MAX_ITEMS} words"
+        return (Field(script.hole(node, reason, spliced=True), *script.place(node)),)
+    if not value.value.is_overlong:
+        return value
+    return Field(script.hole(node, OVERLONG, spliced=True), *script.place(node))
 
 
 def array_name(source: str) -> str | None:

@@ -20,7 +20,7 @@ from sgcheck.scan.shell_quotes import IN_QUOTES, ansi, unescape
 from sgcheck.scan.shell_state import State
 from sgcheck.scan.shell_substrings import bounds, trim, without_tabs
 from sgcheck.scan.shell_tree import Script
-from sgcheck.scan.text import EMPTY, Mapped, join
+from sgcheck.scan.text import EMPTY, MAX_VALUE, OVERLONG, Mapped, join, spend
 from sgcheck.scan.words import BLANKS, Field
 
 _EXPANSIONS = frozenset(
@@ -65,6 +65,7 @@ class Expander:
         """The words that one word of the script becomes: usually one, none or many for arrays."""
         whole = self._whole_array(node, state)
         if whole is not None:
+            spend(len(whole))
             return list(whole)
         place = self.script.place(node)
         try:
@@ -219,6 +220,7 @@ class Expander:
             out.unquoted = not out.open
             out.add(text)
             return
+        spend(len(raw) // 20 + 4 * sum(map(raw.count, BLANKS)))
         if raw[0] in BLANKS:
             out.close(tuple(self._assumed))
         for i, part in enumerate(text.split()):
@@ -229,6 +231,7 @@ class Expander:
             out.close(tuple(self._assumed))
 
     def _put_array(self, fields: tuple[Field, ...], out: Building, quoted: bool) -> None:
+        spend(len(fields))
         for i, each in enumerate(fields):
             if i:
                 out.close(())
@@ -427,6 +430,8 @@ class Expander:
             self._rest(rest, state, out, quoted)
             if operator.endswith("="):
                 text = join([self.text(r, state) for r in rest])
+                if text.is_overlong:
+                    text = self.hole(node, OVERLONG)
                 place = text.extent() or self.script.place(node)
                 assumed = (f"{name} is unset",) if value is None else ()
                 state.assign(name, Field(text, *place, assumed=assumed))
@@ -480,6 +485,8 @@ class Expander:
             if self.file.holes_in(new) or not argument:
                 return None
             place = value.extent() or (0, 0)
+            if len(raw) + raw.count(argument) * len(new) > MAX_VALUE:
+                return None
             changed = raw.replace(argument, new, -1 if operator == "//" else 1)
             return Mapped.standing_for(changed, *place)
         return None

@@ -14,7 +14,7 @@ from tree_sitter import Node
 from sgcheck.scan.command import launches_of
 from sgcheck.scan.context import Around
 from sgcheck.scan.model import Launch, Skipped
-from sgcheck.scan.shell_arrays import with_index, with_key
+from sgcheck.scan.shell_arrays import bounded, with_index, with_key
 from sgcheck.scan.shell_builtins import Builtins
 from sgcheck.scan.shell_expand import Expander
 from sgcheck.scan.shell_here import read_document, read_string
@@ -197,7 +197,7 @@ class Runner:
                 text = join((old.value, text))
             assumed = self.expander.take_assumed()
             value = Field(text, *place, assumed=assumed)
-        state.assign(source, value)
+        state.assign(source, bounded(self.script, node, value))
         return source
 
     def _unknown_array(self, name: str, node: Node) -> tuple[Field, ...]:

@@ -35,7 +35,8 @@ def _comments(file: SourceFile) -> Iterator[tuple[int, int, str, bool]]:
 def suppressions(file: SourceFile) -> tuple[Suppression, ...]:
     """The `ignore` comments of a file, in order."""
     found: list[Suppression] = []
-    for start, stop, body, alone in _comments(file):
+    known: dict[int, int] = {}
+    for start, stop, body, alone in reversed(list(_comments(file))):
         if not body.startswith("ignore"):
             continue
         rest = body[len("ignore") :]
@@ -47,22 +48,31 @@ def suppressions(file: SourceFile) -> tuple[Suppression, ...]:
             rules = tuple(r.strip() for r in inside.split(",") if r.strip())
         elif rest[:1].strip():
             continue
-        end = len(file.original[:stop].rstrip())
+        end = start + len(file.original[start:stop].rstrip())
         line = file.line_of(start)
-        first = _next_line(file, line) if alone else line
+        first = _next_line(file, line, known) if alone else line
         found.append(
             Suppression(rules, rest.strip(), file.span(start, max(start, end)), first, first)
         )
-    return tuple(found)
+    return tuple(reversed(found))
 
 
-def _next_line(file: SourceFile, line: int) -> int:
-    """The next line with content that is no comment; the line itself at the file's end."""
+def _next_line(file: SourceFile, line: int, known: dict[int, int]) -> int:
+    """The next line with content that is no comment; the line itself at the file's end.
+
+    `known` has the answers for lines below.
+    """
+    found = line
     for number in range(line + 1, len(file.line_starts) + 1):
+        if number in known:  # another comment, of which the same was asked
+            found = known[number] if known[number] != number else line
+            break
         text = file.line_text(number).strip()
         if text and not text.startswith(("#", "//", ";", "<!--")):
-            return number
-    return line
+            found = number
+            break
+    known[line] = found
+    return found
 
 
 def hints(file: SourceFile) -> tuple[list[TargetHint], VersionHint | None]:

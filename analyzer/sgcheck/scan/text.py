@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 from sgcheck.scan.model import Choice, Span
@@ -19,6 +20,22 @@ from sgcheck.scan.model import Choice, Span
 _FIRST_HOLE = 0xF0000
 _LAST_HOLE = 0xFFFFC
 FILL = "\U000ffffd"  # second and further characters of a hole that keeps its length
+MAX_TEXT = 8_000_000
+MAX_VALUE = 131_072
+"""Characters of a variable; the kernel takes no longer word either."""
+OVERLONG = f"longer than {MAX_VALUE} characters, or put together from very many pieces"
+_MAX_PIECES = 4096
+_MAX_WORK = 1_000_000
+_work_left: ContextVar[list[int] | None] = ContextVar("_work_left", default=None)
+
+
+class TooMuchText(Exception):
+    """A file whose values grow without bound when they are put together."""
+
+
+def begin_file() -> None:
+    """Start counting the work of `join` anew: each file may cause so much of it."""
+    _work_left.set([_MAX_WORK - 1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +247,11 @@ class Mapped:
     def __add__(self, other: Mapped) -> Mapped:
         return join((self, other))
 
+    @property
+    def is_overlong(self) -> bool:
+        """Whether it is longer, or of more pieces, than the value of any variable."""
+        return len(self.text) > MAX_VALUE or len(self._at) > _MAX_PIECES
+
     def strip(self, chars: str | None = None) -> Mapped:
         """As `str.strip`."""
         left = len(self.text) - len(self.text.lstrip(chars))
@@ -256,15 +278,42 @@ EMPTY = Mapped("")
 
 
 def join(pieces: Iterable[Mapped]) -> Mapped:
-    """One text from several, each character keeping its place."""
+    """One text from several, each character keeping its place.
+
+    Raises TooMuchText where that is more than any file needs (`X=$X$X`, sixty times).
+    """
     texts: list[str] = []
     runs: list[tuple[int, int, int]] = []
     length = 0
     kept = [piece for piece in pieces if piece.text]
     if len(kept) == 1:
         return kept[0]
+    _count(kept)
     for piece in kept:
         runs.extend((at + length, to, width) for at, to, width in piece.runs())
         texts.append(piece.text)
         length += len(piece.text)
     return Mapped("".join(texts), runs)
+
+
+def _count(pieces: list[Mapped]) -> None:
+    size = sum(len(piece.text) for piece in pieces)
+    if size > MAX_TEXT:
+        spend(_MAX_WORK)
+        raise TooMuchText
+    spend(sum(len(piece._at) for piece in pieces) + size // 100)
+
+
+def spend(work: int) -> None:
+    """Count what a file makes: pieces of text, words. Raises TooMuchText where it is too much."""
+    left = _work_left.get()
+    if left is not None:
+        left[0] -= work
+        if left[0] < 0:
+            raise TooMuchText
+
+
+def is_exhausted() -> bool:
+    """Whether the file has caused more work than it may since `begin_file`: not all of it was followed."""
+    left = _work_left.get()
+    return left is not None and left[0] < 0

@@ -16,7 +16,7 @@ from sgcheck.scan.server_config import (
     mapping_launch,
 )
 from sgcheck.scan.shell import distinct
-from sgcheck.scan.text import Mapped, SourceFile
+from sgcheck.scan.text import Mapped, SourceFile, TooMuchText
 from sgcheck.scan.words import Field
 from sgcheck.scan.yaml_nodes import Document, TooLarge, load_documents
 
@@ -73,6 +73,8 @@ def read_text(
     except TooLarge:
         reason = "the YAML grows too large when its aliases are followed"
         skipped.append(Skipped(file.path, reason))
+    except TooMuchText:
+        pass  # `read_launches` says so, once for the file
     except RecursionError:
         skipped.append(Skipped(file.path, "the YAML is nested too deeply"))
     return _unite_roles(distinct(found)), skipped

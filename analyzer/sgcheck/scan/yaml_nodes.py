@@ -23,6 +23,8 @@ except ImportError:  # PyYAML built without libyaml
 
 _MAX_DEPTH = 60
 _MAX_VISITS = 200_000
+MAX_DOCUMENTS = 2_000
+"""Documents of one file that are read."""
 _NULLS = {"", "~", "null", "Null", "NULL"}
 
 
@@ -154,6 +156,9 @@ def load_documents(file: SourceFile, text: Mapped) -> tuple[list[Document], tupl
         loader = _Loader(text.text)
         while loader.check_node():
             node = loader.get_node()
+            if node is not None and len(documents) == MAX_DOCUMENTS:
+                line = file.line_of(text.place(node.start_mark.index)[0])
+                return documents, (f"more than {MAX_DOCUMENTS} documents", line)
             if node is not None:
                 documents.append(Document(file, text, node))
     except yaml.MarkedYAMLError as error:

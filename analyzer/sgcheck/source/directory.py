@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sgcheck.errors import SourceError
+from sgcheck.files import read_regular
 from sgcheck.source import metadata as meta
 from sgcheck.source.cache import Memo, Signature, is_settled, signature
 from sgcheck.source.tree import (
@@ -312,9 +313,7 @@ def _unreadable(place: Path, error: OSError) -> SourceError:
 
 def _read_text(place: Path) -> str | None:
     try:
-        if not place.is_file() or place.stat().st_size > MAX_FILE_BYTES:
-            return None
-        return place.read_bytes().decode("utf-8", "replace")
+        return read_regular(place, MAX_FILE_BYTES).decode("utf-8", "replace")
     except OSError:
         return None
 

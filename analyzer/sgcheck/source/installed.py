@@ -12,10 +12,12 @@ from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from sgcheck.errors import SourceError
+from sgcheck.files import read_regular
 from sgcheck.source.metadata import NAME
 from sgcheck.source.tree import PACKAGE
 
 TIMEOUT_S = 30
+MAX_STATED_BYTES = 1_000_000
 
 # Run by the other interpreter with `-I -S`: no site, no .pth file, no environment, nothing imported
 # but the standard library. A virtual environment is told by its pyvenv.cfg.
@@ -101,11 +103,11 @@ def _find_in(folder: Path) -> Installation | None:
 def _editable_source(dist_info: Path) -> Path | None:
     """The package folder of an editable installation, from its direct_url.json."""
     try:
-        stated = json.loads((dist_info / "direct_url.json").read_bytes())
+        stated = json.loads(read_regular(dist_info / "direct_url.json", MAX_STATED_BYTES))
         if not stated.get("dir_info", {}).get("editable"):
             return None
         url = urlsplit(stated["url"])
-    except (OSError, ValueError, KeyError, AttributeError, TypeError):
+    except (OSError, ValueError, KeyError, AttributeError, TypeError, RecursionError):
         return None
     if url.scheme != "file":
         return None

@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
+from stat import S_ISREG
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from sgcheck.errors import SourceError
@@ -263,6 +264,9 @@ class WheelTree(Tree):
             stat = self.path.stat()
         except OSError as error:
             raise self._unreadable(error) from error
+        if not S_ISREG(stat.st_mode):
+            # Opening a named pipe would wait for somebody to write into it.
+            raise self._damaged("it is not a regular file")
         if stat.st_size > MAX_WHEEL_BYTES:
             raise self._damaged(f"it is {stat.st_size} bytes long")
         return signature(stat)
