@@ -25,6 +25,14 @@ class NothingToAnalyse(SgcheckError):
     exit_code = 3
 
 
+class WorkerEnded(SgcheckError):
+    """The process that runs a tree's code ended before it answered; `code` is the reason's code."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(f"the process that runs the tree's code gave no answer: {code}")
+        self.code = code
+
+
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
     """The end of a sentence about an unknown name: the nearest known ones, else `otherwise`."""
     import difflib

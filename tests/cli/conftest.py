@@ -101,9 +101,9 @@ def fake(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFacto
         def why(self, launch: Launch, field: str) -> WhyReport:
             return WhyReport(self.check(launch), field)
 
-    module = types.ModuleType("sgcheck.resolve.predict")
-    module.__dict__["Predictor"] = FakePredictor
-    monkeypatch.setitem(sys.modules, "sgcheck.resolve.predict", module)
+    module = types.ModuleType("sgcheck.sandbox.predictor")
+    module.__dict__["SandboxedPredictor"] = FakePredictor
+    monkeypatch.setitem(sys.modules, "sgcheck.sandbox.predictor", module)
     monkeypatch.setattr(sgcheck.source, "open_tree", state.open_tree)
     return state
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from sgcheck.resolve.predict import Predictor
+from sgcheck.sandbox.predictor import SandboxedPredictor
 
 Run = Callable[..., Any]
 
@@ -44,13 +45,13 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def checks(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
     """The launches that were run."""
     ran: list[tuple[str, ...]] = []
-    real = Predictor.check
+    real = SandboxedPredictor.check
 
-    def check(self: Predictor, launch: Any, **options: Any) -> Any:
+    def check(self: SandboxedPredictor, launch: Any, **options: Any) -> Any:
         ran.append(launch.argv)
         return real(self, launch, **options)
 
-    monkeypatch.setattr(Predictor, "check", check)
+    monkeypatch.setattr(SandboxedPredictor, "check", check)
     return ran
 
 

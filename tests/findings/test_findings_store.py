@@ -24,7 +24,7 @@ def test_an_answer_comes_back_to_an_equal_question_only(tmp_path: Path) -> None:
     store = Store(tmp_path, "sha256:0")
     answer = replace(resolution(), fields={"a": FieldAnswer("a", "decided", [1, {"b": None}])})
     store.put("answer", QUESTION, answer)
-    assert Store(tmp_path, "sha256:0").get("answer", QUESTION) == answer
+    assert Store(tmp_path, "sha256:0").get("answer", QUESTION, Resolution) == answer
     others = [
         replace(QUESTION, argv=("--tp", "4")),
         replace(QUESTION, env=()),
@@ -33,16 +33,16 @@ def test_an_answer_comes_back_to_an_equal_question_only(tmp_path: Path) -> None:
         replace(QUESTION, drafts=(("x", UNKNOWN_MODEL),)),
         replace(QUESTION, files=(("c.yaml", b"tp: 2"),)),
     ]
-    assert [store.get("answer", other) for other in others] == [None] * len(others)
-    assert store.get("flags", QUESTION) is None
-    assert Store(tmp_path, "sha256:1").get("answer", QUESTION) is None
-    assert Store(tmp_path, "sha256:0", "explore").get("answer", QUESTION) is None
+    assert [store.get("answer", other, Resolution) for other in others] == [None] * len(others)
+    assert store.get("flags", QUESTION, Resolution) is None
+    assert Store(tmp_path, "sha256:1").get("answer", QUESTION, Resolution) is None
+    assert Store(tmp_path, "sha256:0", "explore").get("answer", QUESTION, Resolution) is None
 
 
 def test_an_answer_that_cannot_be_written_down_is_not_kept(tmp_path: Path) -> None:
     store = Store(tmp_path, "sha256:0")
     store.put("answer", QUESTION, lambda: None)
-    assert store.get("answer", QUESTION) is None
+    assert store.get("answer", QUESTION, Resolution) is None
     assert list(tmp_path.rglob("*.answer")) == []
 
 
@@ -51,7 +51,7 @@ def test_a_changed_engine_meets_no_old_answer(
 ) -> None:
     Store(tmp_path, "sha256:0").put("answer", QUESTION, resolution())
     monkeypatch.setattr(store_module, "engine_digest", lambda: "another" * 8)
-    assert Store(tmp_path, "sha256:0").get("answer", QUESTION) is None
+    assert Store(tmp_path, "sha256:0").get("answer", QUESTION, Resolution) is None
 
 
 def test_the_engines_digest_changes_with_any_of_its_files(
@@ -89,14 +89,14 @@ def test_a_damaged_entry_is_none(content: bytes, tmp_path: Path) -> None:
     store.put("answer", QUESTION, resolution())
     (entry,) = tmp_path.rglob("*.answer")
     entry.write_bytes(content)
-    assert store.get("answer", QUESTION) is None
+    assert store.get("answer", QUESTION, Resolution) is None
 
 
 def test_a_folder_that_cannot_be_written_costs_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     store = Store(tmp_path / "file", "sha256:0")
     store.put("answer", QUESTION, resolution())
-    assert store.get("answer", QUESTION) is None
+    assert store.get("answer", QUESTION, Resolution) is None
     store.tidy()
 
 
@@ -115,7 +115,7 @@ def test_old_entries_and_engines_go(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     store.tidy()
     left = sorted(path.name for path in tmp_path.iterdir() if path.name.startswith("engine"))
     assert left == ["engine4", "engine5"]
-    assert sum(store.get("answer", number) is not None for number in range(5)) == 3
+    assert sum(store.get("answer", number, int) is not None for number in range(5)) == 3
 
 
 class Predictor:

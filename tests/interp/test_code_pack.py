@@ -9,45 +9,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 from interp_lab import tree_of
 
+from sgcheck.source.kept import keep, kept
 from sgcheck.syntax.cache import CodeCache
-from sgcheck.syntax.pack import read_pack, write_pack
+from sgcheck.syntax.pack import Pack, packed, unpacked
 
 TABLE = st.dictionaries(st.text(max_size=5), st.binary(max_size=40), max_size=5)
+FILES = st.dictionaries(
+    st.text(), st.none() | st.tuples(st.none() | st.text(max_size=5), st.booleans())
+)
 
 
-@given(st.dictionaries(st.text(), st.integers() | st.none()), st.lists(TABLE, max_size=3))
-def test_a_pack_gives_back_what_it_was_given(
-    tmp_path_factory: pytest.TempPathFactory,
-    plain: dict[str, int | None],
-    tables: list[dict[str, bytes]],
-) -> None:
-    path = tmp_path_factory.mktemp("packs") / "one.pack"
-    write_pack(path, plain, tables)
-    found, pieces = read_pack(path, len(tables))
-    assert found == plain
-    assert [{key: bytes(piece) for key, piece in table.items()} for table in pieces] == tables
-    write_pack(path, plain, pieces)
-    assert read_pack(path, len(tables)) == (found, pieces)
-    with pytest.raises(ValueError):
-        read_pack(path, len(tables) + 1)
+@given(st.builds(Pack, FILES, TABLE, TABLE, TABLE, TABLE))
+def test_a_pack_gives_back_what_it_was_given(pack: Pack) -> None:
+    found = unpacked(packed(pack))
+    assert found.files == pack.files
+    assert [dict(table) for table in found.tables()] == [dict(table) for table in pack.tables()]
 
 
-def test_a_pack_that_is_cut_off_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "one.pack"
-    write_pack(path, {"a": 1}, [{"b": b"some bytes"}, {"c": b"others"}])
-    whole = path.read_bytes()
+def test_a_pack_that_is_cut_off_is_refused() -> None:
+    whole = packed(Pack({"a": None}, {"b": b"some bytes"}, {"c": b"others"}))
     for size in range(len(whole)):
-        path.write_bytes(whole[:size])
-        with pytest.raises((ValueError, EOFError, TypeError)):
-            read_pack(path, 2)
-
-
-def test_nothing_is_left_of_a_pack_that_cannot_be_written(tmp_path: Path) -> None:
-    path = tmp_path / "one.pack"
-    path.mkdir()
-    with pytest.raises(OSError):
-        write_pack(path, {}, [{"a": b"piece"}])
-    assert [found.name for found in tmp_path.iterdir()] == ["one.pack"]
+        with pytest.raises(ValueError):
+            unpacked(whole[:size])
 
 
 def test_code_survives_the_process_and_a_damaged_file_does_not_matter(tmp_path: Path) -> None:
@@ -61,11 +44,14 @@ def test_code_survives_the_process_and_a_damaged_file_does_not_matter(tmp_path: 
     assert file is not None
     code = first.code("sglang.a", file)
     first.save()
-    (kept,) = tmp_path.iterdir()
+    (path,) = tmp_path.iterdir()
     again = fresh()
     assert again.find("sglang.a") == file
     assert again.code("sglang.a", file) == code
-    content = kept.read_bytes()
-    for damaged in (b"", content[: len(content) // 2], b"\xff" * 64, bytes(64)):
-        kept.write_bytes(damaged)
+    content = kept(path)
+    assert content is not None
+    for damaged in (b"", bytes(content[: len(content) // 2]), b"\xff" * 64, bytes(64)):
+        path.write_bytes(damaged)
+        assert fresh().code("sglang.a", file) == code
+        assert keep(path, damaged)
         assert fresh().code("sglang.a", file) == code

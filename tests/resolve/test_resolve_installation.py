@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from sgcheck.resolve import installation as module
-from sgcheck.resolve.installation import installation
+from sgcheck.resolve.installation import installation, required_by
+from sgcheck.source.kept import keep
 from sgcheck.source.tree import MemoryTree, Tree
-from sgcheck_rules.packages import installed_profile
+from sgcheck_rules.packages import InstalledProfile, installed_profile
 
 METADATA = """Name: sglang
 Version: 9.9
@@ -24,23 +26,27 @@ def tree(metadata: str | None = METADATA) -> Tree:
     return MemoryTree({"sglang/__init__.py": b""}, "9.9", metadata)
 
 
+def read(of: Tree, changes: Mapping[str, str | bool], folder: Path | None) -> InstalledProfile:
+    return installation(required_by(of, folder), of.version, changes)
+
+
 def test_what_is_kept_answers_as_the_metadata_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fresh = installation(tree(), {}, tmp_path)
-    assert fresh == installed_profile(METADATA, "9.9") == installation(tree(), {}, None)
+    fresh = read(tree(), {}, tmp_path)
+    assert fresh == installed_profile(METADATA, "9.9") == read(tree(), {}, None)
     assert fresh.version("xgrammar") == "0.1.27"
     assert fresh.has_dist("pytest") is not True
     monkeypatch.setattr(module, "requirements", lambda text: pytest.fail("it was kept"))
-    assert installation(tree(), {}, tmp_path) == fresh
-    assert installation(tree(), {"torch": False}, tmp_path).has_dist("torch") is False
+    assert read(tree(), {}, tmp_path) == fresh
+    assert read(tree(), {"torch": False}, tmp_path).has_dist("torch") is False
 
 
 def test_another_metadata_is_another_installation(tmp_path: Path) -> None:
-    installation(tree(), {}, tmp_path)
+    read(tree(), {}, tmp_path)
     other = METADATA.replace("2.9.1", "2.8.0")
-    assert installation(tree(other), {}, tmp_path).version("torch") == "2.8.0"
-    assert not installation(tree(None), {}, tmp_path).complete
+    assert read(tree(other), {}, tmp_path).version("torch") == "2.8.0"
+    assert not read(tree(None), {}, tmp_path).complete
 
 
 @pytest.mark.parametrize(
@@ -54,7 +60,7 @@ def test_another_metadata_is_another_installation(tmp_path: Path) -> None:
     ],
 )
 def test_what_was_kept_otherwise_is_read_anew(tmp_path: Path, content: str) -> None:
-    installation(tree(), {}, tmp_path)
+    read(tree(), {}, tmp_path)
     (kept,) = tmp_path.glob("*.json")
-    kept.write_text(content)
-    assert installation(tree(), {}, tmp_path).version("torch") == "2.9.1"
+    assert keep(kept, content.encode())
+    assert read(tree(), {}, tmp_path).version("torch") == "2.9.1"

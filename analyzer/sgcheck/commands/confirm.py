@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sgcheck.confirm.observation import Observation
     from sgcheck.confirm.simulate import Interpreter
     from sgcheck.resolve.launch import Launch
-    from sgcheck.resolve.predict import Predictor
+    from sgcheck.resolve.performing import Performs
     from sgcheck.resolve.resolution import Resolution
 
 EVIDENCE = ("log", "url", "simulate", "live")
@@ -153,7 +153,7 @@ class Job:
 
     params: Mapping[str, Any]
     choice: LaunchChoice
-    predictor: Predictor | None = None
+    predictor: Performs | None = None
     launch: Launch | None = None
     prediction: Resolution | None = None
     observation: Observation | None = None

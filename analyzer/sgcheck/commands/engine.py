@@ -11,9 +11,9 @@ from sgcheck.commands.output import note
 
 if TYPE_CHECKING:
     from sgcheck.resolve.launch import Launch
-    from sgcheck.resolve.predict import Predictor
     from sgcheck.resolve.resolution import Resolution
     from sgcheck.resolve.why import WhyReport
+    from sgcheck.sandbox.predictor import SandboxedPredictor
     from sgcheck.source import Tree
     from sgcheck.world.model_facts import ModelFacts
 
@@ -35,11 +35,11 @@ def find_tree(source: SourceChoice) -> Tree:
 
 def open_predictor(
     source: SourceChoice, packages: Mapping[str, str | bool] | None = None
-) -> Predictor:
+) -> SandboxedPredictor:
     """Find the tree and make its predictor."""
-    from sgcheck.resolve.predict import Predictor
+    from sgcheck.sandbox.predictor import SandboxedPredictor
 
-    return Predictor(find_tree(source), packages=packages or None)
+    return SandboxedPredictor(find_tree(source), packages=packages or None)
 
 
 def answers(choice: LaunchChoice, *, trace: bool = True) -> tuple[Tree, list[Resolution]]:
@@ -48,6 +48,7 @@ def answers(choice: LaunchChoice, *, trace: bool = True) -> tuple[Tree, list[Res
     An answer is kept under a digest of all that it depends on (see `findings.store`).
     """
     from sgcheck.findings.store import Store, is_lasting
+    from sgcheck.resolve.resolution import Resolution
     from sgcheck.source.cache import cache_dir
 
     model = read_model(choice)
@@ -56,15 +57,15 @@ def answers(choice: LaunchChoice, *, trace: bool = True) -> tuple[Tree, list[Res
     packages = sorted(choice.packages.items())
     extra = f"{tree.origin} {tree.version} {tree.ref} {trace} {packages}"
     store = Store(cache_dir() / "answers", tree.digest, extra)
-    predictor: Predictor | None = None
+    predictor: SandboxedPredictor | None = None
     results: list[Resolution] = []
     for launch in launches:
-        found: Resolution | None = store.get("check", launch)
+        found: Resolution | None = store.get("check", launch, Resolution)
         if found is None:
-            from sgcheck.resolve.predict import Predictor
+            from sgcheck.sandbox.predictor import SandboxedPredictor
 
             # Of a single launch nothing needs to be taken back: it is the last one of the process.
-            predictor = predictor or Predictor(
+            predictor = predictor or SandboxedPredictor(
                 tree, packages=choice.packages or None, once=len(launches) == 1
             )
             found = predictor.check(launch, trace=trace)
@@ -80,7 +81,7 @@ def predict(choice: LaunchChoice) -> list[Resolution]:
     return answers(choice)[1]
 
 
-def predict_with(choice: LaunchChoice) -> tuple[Predictor, list[Resolution]]:
+def predict_with(choice: LaunchChoice) -> tuple[SandboxedPredictor, list[Resolution]]:
     """The predictor and one resolution per target."""
     model = read_model(choice)
     predictor = open_predictor(choice.source, choice.packages)
@@ -162,9 +163,9 @@ class PredictorPool:
 
     def __init__(self, base: SourceChoice) -> None:
         self._base = base
-        self._kept: OrderedDict[str | None, Predictor] = OrderedDict()
+        self._kept: OrderedDict[str | None, SandboxedPredictor] = OrderedDict()
 
-    def get(self, spec: str | None) -> Predictor:
+    def get(self, spec: str | None) -> SandboxedPredictor:
         """The predictor of `spec`, or of the default source where it is None."""
         if spec not in self._kept:
             source = self._base

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sgcheck.graph.data import RuleGraph
     from sgcheck.graph.text import AnswerPage
     from sgcheck.resolve.launch import Launch
-    from sgcheck.resolve.predict import Predictor
+    from sgcheck.resolve.performing import Performs
     from sgcheck.resolve.resolution import Resolution
     from sgcheck.source import Tree
 
@@ -115,7 +115,7 @@ def _has_launch(ctx: click.Context, params: Mapping[str, Any]) -> bool:
     return named or bool(ctx.meta.get(FLAGS_KEY))
 
 
-def _dead(built: RuleGraph, machine: tuple[Predictor, Launch] | None) -> Mapping[str, str]:
+def _dead(built: RuleGraph, machine: tuple[Performs, Launch] | None) -> Mapping[str, str]:
     """The rules that cannot run on the launch's machine."""
     if machine is None or not machine[1].target.modelled:
         return {}

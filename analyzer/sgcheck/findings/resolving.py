@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sgcheck.errors import NothingToAnalyse, SgcheckError, SourceError
+from sgcheck.errors import NothingToAnalyse, SgcheckError, SourceError, WorkerEnded
 from sgcheck.findings.environment import KnownNames, known_names
-from sgcheck.findings.flags import FlagTable, read_flags
+from sgcheck.findings.flags import Flag, FlagTable, read_flags
 from sgcheck.findings.readers import unread_fields
 from sgcheck.findings.store import Store, is_lasting
 from sgcheck.findings.unread.here import FalseTest, UnreadHere, unread_here
+from sgcheck.resolve.performing import Performs
+from sgcheck.resolve.resolution import Resolution
 from sgcheck.source import Progress, Tree, open_tree
 from sgcheck.source.cache import cache_dir
 from sgcheck.source.metadata import release_number
@@ -26,7 +28,6 @@ from sgcheck.world.target import TargetSpec
 
 if TYPE_CHECKING:
     from sgcheck.resolve.predict import Predictor
-    from sgcheck.resolve.resolution import Resolution
 
 KEPT_RELEASES = 8
 KEPT_PREDICTORS = 2
@@ -53,7 +54,7 @@ class Release:
     """
 
     tree: Tree
-    made: Predictor | None = None
+    made: Performs | None = None
     packages: Mapping[str, str | bool] | None = None
     explore: bool = False
     store: Store | None = None
@@ -63,12 +64,12 @@ class Release:
     unread: UnreadHere | None = None
 
     @property
-    def predictor(self) -> Predictor:
+    def predictor(self) -> Performs:
         """The predictor, made when it is first needed."""
         if self.made is None:
-            from sgcheck.resolve.predict import Predictor
+            from sgcheck.sandbox.predictor import SandboxedPredictor
 
-            self.made = Predictor(self.tree, packages=self.packages)
+            self.made = SandboxedPredictor(self.tree, packages=self.packages)
         return self.made
 
     @property
@@ -84,7 +85,11 @@ class Release:
         """The flags of the release on a machine; None where its parser could not be built."""
         target = bare(target)
         if target not in self.tables:
-            rows = self.store.get("flags", target) if self.store is not None else None
+            rows = (
+                self.store.get("flags", target, tuple[Flag, ...])
+                if self.store is not None
+                else None
+            )
             if rows is None:
                 table = _table(self.predictor, target)
                 if self.store is not None and table is not None:
@@ -99,7 +104,7 @@ class Release:
         question = replace(question, target=bare(question.target))
         found = self.answers.get(question)
         if found is None and self.store is not None:
-            found = self.store.get("answer", question)
+            found = self.store.get("answer", question, Resolution)
         if found is None:
             found = self._resolve(question)
             if self.store is not None and is_lasting(found):
@@ -252,8 +257,19 @@ class Releases:
                 release.settle()
 
 
-def _table(predictor: Predictor, target: TargetSpec) -> FlagTable | None:
+def _table(predictor: Performs, target: TargetSpec) -> FlagTable | None:
     """Built by the release's own parser code, inside the interpreter."""
+    if not target.modelled:
+        return None
+    try:
+        flags = predictor.perform(read_table, target)
+    except WorkerEnded:
+        return None
+    return FlagTable.of(predictor.tree.version, flags) if flags is not None else None
+
+
+def read_table(predictor: Predictor, target: TargetSpec) -> tuple[Flag, ...] | None:
+    """The operation: the flags of the tree's parser on a machine; None where it cannot be built."""
     from sgcheck.interp.opaque import OpaqueOperations
     from sgcheck.resolve.launch import Launch
     from sgcheck.resolve.predict import SECONDS, STEPS
@@ -261,8 +277,6 @@ def _table(predictor: Predictor, target: TargetSpec) -> FlagTable | None:
     from sgcheck.world.model_facts import UNKNOWN_MODEL
     from sgcheck.world.stdlib.argparse_ import ArgumentParser
 
-    if not target.modelled:
-        return None
     launch = Launch((), {}, target, UNKNOWN_MODEL)
     machine = predictor._machine(launch)
     interpreter = machine.interpreter
@@ -274,7 +288,7 @@ def _table(predictor: Predictor, target: TargetSpec) -> FlagTable | None:
                 parser = ArgumentParser(prog="sglang")
                 fields = record_fields(module.ServerArgs).keys()
                 module.ServerArgs.add_cli_args(parser)
-                return FlagTable.of(predictor.tree.version, read_flags(parser, fields))
+                return tuple(read_flags(parser, fields))
         except (EngineSignal, Exception):
             # A tree whose parser cannot be built says so in every resolution; there is no table then.
             return None

@@ -2,7 +2,8 @@
 
 An entry's name is a digest of everything that the answer depends on: the tree's content, the engine (every
 file of `sgcheck` and `sgcheck_rules`), the running Python, and the question itself. So a changed tree, engine
-or launch never meets an old answer. Whatever cannot be read or written only costs time.
+or launch never meets an old answer. Entries are plain data, sealed (see `source.kept`) and read by the type
+that is expected; whatever cannot be read or written only costs time.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import contextlib
 import hashlib
 import importlib.util
 import os
-import pickle
 import sys
 import zlib
 from collections.abc import Iterator
@@ -19,7 +19,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sgcheck.source.cache import write_atomically
+from sgcheck.sandbox.codec import decode, encode
+from sgcheck.source.kept import keep, kept
 
 if TYPE_CHECKING:
     from sgcheck.resolve.resolution import Resolution
@@ -27,8 +28,10 @@ if TYPE_CHECKING:
 KEPT_ENTRIES = 4000
 KEPT_ENGINES = 3
 LIBRARIES = ("msgspec", "packaging", "typing_extensions")
-_FORMAT = "2"
+_FORMAT = "3"
 _LOWEST_LEVEL = 1
+MOST_BYTES = 128 * 1024 * 1024
+"""Of one entry, unpacked."""
 
 
 class Store:
@@ -45,23 +48,26 @@ class Store:
         digest = hashlib.sha256(key.encode("utf-8", "backslashreplace")).hexdigest()
         return self._folder / f"{digest[:40]}.answer"
 
-    def get(self, kind: str, question: object) -> Any | None:
-        """What `put` was given for an equal question, or None."""
-        path = self._path(kind, question)
+    def get(self, kind: str, question: object, type_: Any) -> Any | None:
+        """What `put` was given for an equal question, as a `type_`, or None."""
+        found = kept(self._path(kind, question))
+        if found is None:
+            return None
         try:
-            return pickle.loads(zlib.decompress(path.read_bytes()))
-        except Exception:
-            # A damaged entry can raise anything while it is read; it is as good as none.
+            unpacking = zlib.decompressobj()
+            written = unpacking.decompress(found, MOST_BYTES)
+            return decode(written, type_) if unpacking.eof else None
+        except (zlib.error, ValueError):
             return None
 
     def put(self, kind: str, question: object, answer: object) -> None:
         """Keep an answer, unless it holds something that cannot be written down."""
         try:
-            written = pickle.dumps(answer, pickle.HIGHEST_PROTOCOL)
-        except Exception:
+            written = encode(answer)
+        except (TypeError, ValueError, RecursionError):
             return
         content = zlib.compress(written, _LOWEST_LEVEL)
-        self._written += write_atomically(self._path(kind, question), content)
+        self._written += keep(self._path(kind, question), content)
 
     def tidy(self) -> None:
         """Drop the oldest entries, and those of engines that were not used lately."""
@@ -81,7 +87,7 @@ def is_lasting(resolution: Resolution) -> bool:
     reasons = [resolution.outcome.reason, *(case.reason for case in resolution.outcome.cases)]
     reasons += [answer.reason for answer in resolution.fields.values()]
     codes = [reason.code for reason in reasons if reason is not None]
-    return not any(code.startswith(("limit(", "internal-fault")) for code in codes)
+    return not any(code.startswith(("limit(", "internal-fault", "worker-ended(")) for code in codes)
 
 
 def _entries(folder: Path) -> Iterator[Path]:

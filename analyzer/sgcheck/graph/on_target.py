@@ -10,20 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from sgcheck.errors import WorkerEnded
 from sgcheck.graph.build import guard_text
 from sgcheck.graph.data import Data, RuleGraph
 from sgcheck.graph.questions import Asked, Questions
+from sgcheck.resolve.launch import Launch
+from sgcheck.resolve.performing import Performs
 from sgcheck.resolve.resolution import Reason
 
 if TYPE_CHECKING:
-    from sgcheck.resolve.launch import Launch
     from sgcheck.resolve.predict import Predictor
 
 Dead: TypeAlias = Mapping[str, str]
 """Node of a dead rule or function -> the condition that is false on the machine."""
 
 
-def dead_on(graph: RuleGraph, predictor: Predictor, launch: Launch) -> Dead:
+def dead_on(graph: RuleGraph, predictor: Performs, launch: Launch) -> Dead:
     """The dead rules and functions on the launch's machine; nothing else of the launch counts."""
     held = _held(graph, predictor, launch)
     false = {asked: value for asked, value in held.items() if value is not None}
@@ -84,7 +86,7 @@ def _reached(graph: RuleGraph, passes: Callable[[str, str, Data], bool]) -> set[
     return seen
 
 
-def _held(graph: RuleGraph, predictor: Predictor, launch: Launch) -> dict[Asked, bool | None]:
+def _held(graph: RuleGraph, predictor: Performs, launch: Launch) -> dict[Asked, bool | None]:
     """Every condition of the graph -> whether it holds on the machine, None where that is open."""
     asked: dict[Asked, None] = {}
     for _, data in graph.nodes(data=True):
@@ -97,9 +99,22 @@ def _held(graph: RuleGraph, predictor: Predictor, launch: Launch) -> dict[Asked,
             for guard in data["guards"]:
                 asked[Asked(caller["file"], caller["function"], guard["text"])] = None
 
-    def question(_module: Any, load: Callable[[str], Any]) -> dict[Asked, bool | None]:
+    rows = tuple((each.file, each.function, each.text) for each in asked)
+    try:
+        answers = predictor.perform(held, launch, rows)
+    except WorkerEnded:
+        return {}
+    return dict(zip(asked, answers, strict=True)) if len(answers) == len(rows) else {}
+
+
+def held(
+    predictor: Predictor, launch: Launch, asked: tuple[tuple[str, str, str], ...]
+) -> tuple[bool | None, ...]:
+    """The operation: whether conditions (file, function, text) hold; empty where nothing can be asked."""
+
+    def question(_module: Any, load: Callable[[str], Any]) -> tuple[bool | None, ...]:
         questions = Questions(predictor.tree, load)
-        return {each: questions.holds(each) for each in asked}
+        return tuple(questions.holds(Asked(*each)) for each in asked)
 
     answers = predictor.asked(launch, question)
-    return {} if isinstance(answers, Reason) else dict(answers)
+    return () if isinstance(answers, Reason) else tuple(answers)

@@ -9,11 +9,12 @@ bounds on sizes remain.
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from sgcheck.interp import runtime
@@ -29,6 +30,21 @@ _RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 """Bytes in the unit in which the system tells the peak."""
 
 _depth = 0
+_sizes: int | None = None
+
+
+def prepare() -> None:
+    """Open what tells this process's size, which cannot be opened any more behind the walls."""
+    global _sizes
+    with suppress(OSError):
+        _sizes = os.open("/proc/self/statm", os.O_RDONLY)
+
+
+def _pages() -> int:
+    if _sizes is not None:
+        return int(os.pread(_sizes, 64, 0).split()[0])
+    with open("/proc/self/statm", "rb") as file:  # noqa: PTH123
+        return int(file.read().split()[0])
 
 
 @contextmanager
@@ -65,9 +81,7 @@ def _limit_memory(undo: list[Any]) -> None:
         undo.append(lambda: setattr(RUNTIME, "peak", None))
         return
     try:
-        with open("/proc/self/statm", "rb") as file:  # noqa: PTH123
-            pages = int(file.read().split()[0])
-        size = pages * resource.getpagesize()
+        size = _pages() * resource.getpagesize()
         soft, hard = resource.getrlimit(resource.RLIMIT_AS)
         wanted = size + MEMORY
         if soft != resource.RLIM_INFINITY:

@@ -24,7 +24,7 @@ from sgcheck.resolve.resolution import FieldAnswer, Outcome, Resolution
 
 if TYPE_CHECKING:
     from sgcheck.resolve.launch import Launch
-    from sgcheck.resolve.predict import Predictor
+    from sgcheck.sandbox.predictor import SandboxedPredictor
     from sgcheck.world.model_facts import ModelFacts
     from sgcheck.world.target import TargetSpec
 
@@ -76,7 +76,7 @@ class Solver:
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = names
-        self._kept: dict[Release, Predictor] = {}
+        self._kept: dict[Release, SandboxedPredictor] = {}
         self._model = cache(_load_model)
         self._folder = cache(_load_folder)
 
@@ -84,9 +84,9 @@ class Solver:
         """Which answers are kept from now on."""
         self._names = names
 
-    def predictor(self, release: Release) -> Predictor:
+    def predictor(self, release: Release) -> SandboxedPredictor:
         """The predictor of a release; two are kept. Raises SourceError."""
-        from sgcheck.resolve.predict import Predictor
+        from sgcheck.sandbox.predictor import SandboxedPredictor
         from sgcheck.source import StderrProgress, open_tree
 
         if release not in self._kept:
@@ -102,7 +102,7 @@ class Solver:
                 progress.clear()
             while len(self._kept) >= KEPT_PREDICTORS:
                 del self._kept[next(iter(self._kept))]
-            self._kept[release] = Predictor(tree, packages=dict(release.packages) or None)
+            self._kept[release] = SandboxedPredictor(tree, packages=dict(release.packages) or None)
         return self._kept[release]
 
     def launch(self, setting: Setting) -> Launch:

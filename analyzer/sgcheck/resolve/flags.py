@@ -6,18 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
+from sgcheck.errors import WorkerEnded
+from sgcheck.resolve.launch import Launch
+from sgcheck.resolve.performing import Performs
 from sgcheck.resolve.resolution import Reason
 from sgcheck.resolve.run import record_fields
 from sgcheck.world.stdlib.argparse_ import ArgumentParser
 
 if TYPE_CHECKING:
     import argparse
+
+    from sgcheck.resolve.predict import Predictor
 else:
     from sgcheck.world.stdlib.argparse_ import argparse
-
-if TYPE_CHECKING:
-    from sgcheck.resolve.launch import Launch
-    from sgcheck.resolve.predict import Predictor
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +45,29 @@ class ParserFacts:
     fields: tuple[str, ...]
 
 
-def parser_facts(predictor: Predictor, launch: Launch) -> ParserFacts | Reason:
+class ReadParser(Struct, frozen=True):
+    """`facts`, or the reason why there are none."""
+
+    facts: ParserFacts | None = None
+    reason: Reason | None = None
+
+
+def parser_facts(predictor: Performs, launch: Launch) -> ParserFacts | Reason:
     """What the parser of the tree takes on the launch's machine; a `Reason` if it cannot be built."""
+    try:
+        found = predictor.perform(read_parser, launch)
+    except WorkerEnded as end:
+        return Reason(end.code)
+    return found.facts or found.reason or Reason("engine")
+
+
+def read_parser(predictor: Predictor, launch: Launch) -> ReadParser:
+    """The operation: `parser_facts` where the tree runs."""
     found = predictor.asked(launch, _read)
-    assert isinstance(found, Reason | ParserFacts)
-    return found
+    if isinstance(found, Reason):
+        return ReadParser(reason=found)
+    assert isinstance(found, ParserFacts)
+    return ReadParser(found)
 
 
 def _read(module: Any, _load: Any) -> ParserFacts:

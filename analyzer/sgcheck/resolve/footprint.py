@@ -7,12 +7,16 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from msgspec import Struct
+
+from sgcheck.errors import WorkerEnded
+from sgcheck.resolve.launch import Launch
+from sgcheck.resolve.performing import Performs
 from sgcheck.resolve.plain import plain
 from sgcheck.resolve.resolution import JsonValue
 from sgcheck.syntax.names import source_name
 
 if TYPE_CHECKING:
-    from sgcheck.resolve.launch import Launch
     from sgcheck.resolve.predict import Predictor
     from sgcheck.resolve.trace import Trace
 
@@ -126,8 +130,19 @@ def _calls(frame: FrameType | None) -> tuple[Call, ...]:
     return tuple(reversed(found))
 
 
+class RanFootprint(Struct, frozen=True):
+    """A footprint as plain data; its parts are those of `Footprint`, mappings as pairs."""
+
+    lines: tuple[Place, ...] = ()
+    functions: tuple[tuple[str, str], ...] = ()
+    steps: tuple[Step, ...] = ()
+    first_values: dict[str, JsonValue] = {}
+    stacks: tuple[tuple[Place, tuple[Call, ...]], ...] = ()
+    values: tuple[tuple[Place, dict[str, JsonValue]], ...] = ()
+
+
 def footprint(
-    predictor: Predictor,
+    predictor: Performs,
     launch: Launch,
     stacks: Collection[Place] = (),
     values: Mapping[Place, Sequence[str]] | None = None,
@@ -137,12 +152,44 @@ def footprint(
     `stacks` are lines whose callers are kept, `values` lines at which fields are looked at, both the
     first time that the line runs. A run that meets an unknown ends there.
     """
+    wanted = tuple((place, tuple(names)) for place, names in (values or {}).items())
+    try:
+        ran = predictor.perform(run_footprint, launch, tuple(stacks), wanted)
+    except WorkerEnded:
+        return None
+    if ran is None:
+        return None
+    return Footprint(
+        {place: number for number, place in enumerate(ran.lines)},
+        set(ran.functions),
+        ran.steps,
+        dict(ran.first_values),
+        dict(ran.stacks),
+        dict(ran.values),
+    )
+
+
+def run_footprint(
+    predictor: Predictor,
+    launch: Launch,
+    stacks: tuple[Place, ...],
+    values: tuple[tuple[Place, tuple[str, ...]], ...],
+) -> RanFootprint | None:
+    """The operation: `footprint` where the tree runs."""
     found = Footprint()
-    watch = predictor.watched(launch, lambda trace: _Watch(trace, found, stacks, values or {}))
+    watch = predictor.watched(
+        launch, lambda trace: _Watch(trace, found, frozenset(stacks), dict(values))
+    )
     if watch is None:
         return None
-    found.steps = tuple(
+    steps = tuple(
         Step(e.field, plain(e.value), e.file, e.line, e.function) for e in watch.trace.events
     )
-    found.first_values = {name: plain(value) for name, value in watch.trace.initial.items()}
-    return found
+    return RanFootprint(
+        tuple(sorted(found.lines, key=found.lines.__getitem__)),
+        tuple(found.functions),
+        steps,
+        {name: plain(value) for name, value in watch.trace.initial.items()},
+        tuple(found.stacks.items()),
+        tuple(found.values.items()),
+    )

@@ -16,19 +16,24 @@ from sgcheck_rules.packages import (
 )
 
 
-def installation(
-    tree: Tree, changes: Mapping[str, str | bool], folder: Path | None
-) -> InstalledProfile:
-    """What a plain installation of the tree's release brings, with `changes` (see `changed`).
+def required_by(tree: Tree, folder: Path | None) -> Requirements:
+    """What the METADATA of a tree's release requires.
 
-    What its METADATA requires is kept in `folder` by the tree's digest: reading it takes long.
+    It is kept in `folder` by the tree's digest: reading it takes long.
     """
     facts = KeptFacts(folder, tree.digest)
     required = _kept(facts.load())
     if required is None:
         required = requirements(tree.metadata() or "")
         facts.store({"format": REQUIREMENTS_FORMAT, "requirements": required})
-    return changed(profile_of(required, tree.version), changes)
+    return required
+
+
+def installation(
+    required: Requirements, version: str, changes: Mapping[str, str | bool]
+) -> InstalledProfile:
+    """What a plain installation of a release brings, with `changes` (see `changed`)."""
+    return changed(profile_of(required, version), changes)
 
 
 def changed(profile: InstalledProfile, changes: Mapping[str, str | bool]) -> InstalledProfile:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sgcheck.errors import NothingToAnalyse
 from sgcheck.interp.opaque import OpaqueOperations
@@ -18,6 +18,7 @@ from sgcheck.resolve.initialise import ALGORITHM, once, select
 from sgcheck.resolve.installation import changed, installation
 from sgcheck.resolve.launch import Launch, launch_argv, unknown_models
 from sgcheck.resolve.machine import Machine
+from sgcheck.resolve.provision import OnDisk, Provision
 from sgcheck.resolve.resolution import FieldAnswer, Outcome, Reason, Resolution, TreeInfo
 from sgcheck.resolve.run import (
     SERVER_ARGS_MODULE,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["Launch", "Predictor"]
 
 Report = Callable[..., Any]
+T = TypeVar("T")
 
 KEPT_MACHINES = 6
 COLLECTED_MACHINES = 4
@@ -65,6 +67,7 @@ class Predictor:
         *,
         packages: Mapping[str, str | bool] | None = None,
         cache: Path | None = None,
+        provision: Provision | None = None,
         eager: bool = False,
         seconds: float = SECONDS,
         steps: int = STEPS,
@@ -79,16 +82,15 @@ class Predictor:
             raise NothingToAnalyse(
                 f"{tree.origin} {tree.version} has no {SERVER_ARGS}: nothing to analyse."
             )
-        folder = cache if cache is not None else _cache_folder()
-        self.code = CodeCache(tree, folder, eager=eager)
-        self._branching_code = partial(CodeCache, tree, folder, eager=eager, branching=True)
+        kept = self._provision = provision or OnDisk(tree, cache)
+        self.code = CodeCache(tree, eager=eager, codes=kept.codes(eager=eager, branching=False))
         self.info = TreeInfo(tree.version, tree.origin, tree.digest, tree.ref)
-        self._profile = installation(tree, packages or {}, folder and folder / "requirements")
+        self._profile = installation(kept.requirements(), tree.version, packages or {})
         self._machines: list[tuple[Any, Machine]] = []
         self._closed = 0
         self.untouched: dict[str, tuple[Any, bool, FieldAnswer]] = {}
         """Answers for fields at their default, by name, with that default and whether they say why."""
-        how: dict[str, Any] = {"packages": packages, "cache": cache, "eager": eager}
+        how: dict[str, Any] = {"packages": packages, "provision": kept, "eager": eager}
         self._sides: list[Predictor] = []
         self._pin = self._profile.version("transformers") or ""
         if stand_in is None:
@@ -98,7 +100,9 @@ class Predictor:
     @cached_property
     def branching_code(self) -> CodeCache:
         """The code that explores, read when a launch first needs it."""
-        return self._branching_code()
+        eager = self.code.eager
+        codes = self._provision.codes(eager=eager, branching=True)
+        return CodeCache(self.tree, eager=eager, branching=True, codes=codes)
 
     def conditions(self, path: str) -> Conditions:
         """The conditions of a file's lines, from whichever code has been translated."""
@@ -225,6 +229,10 @@ class Predictor:
                 failure = failure_of(error)
                 text = f"{failure.type}: {failure.message}"
                 return Reason("tree-not-importable", failure.file, failure.line, text)
+
+    def perform(self, operation: Callable[..., T], *arguments: Any) -> T:
+        """An operation on plain data (see `sandbox.operations`), here and now."""
+        return operation(self, *arguments)
 
     def why(self, launch: Launch, field: str) -> WhyReport:
         """The prediction and every place that can write one field (see `resolve.why`)."""
@@ -471,9 +479,3 @@ def _stopped(error: BaseException) -> Reason:
 def _may_branch(reason: Reason) -> bool:
     """Whether exploring both answers may get further than one run did."""
     return not reason.code.startswith(("limit(", "refused(", "source-", "tree-"))
-
-
-def _cache_folder() -> Path | None:
-    from sgcheck.source.cache import cache_dir
-
-    return cache_dir() / "code"

@@ -8,11 +8,16 @@ Everything here is plain immutable data: no engine object, no tree object.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct, field
 
-JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
+if TYPE_CHECKING:
+    JsonValue: TypeAlias = (
+        "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
+    )
+else:
+    JsonValue = Any  # what reads records by their types knows no recursive one
 
 Status: TypeAlias = Literal["decided", "conditional", "unknown"]
 OutcomeStatus: TypeAlias = Literal["ok", "startup_error", "cli_error", "conditional", "unknown"]

@@ -102,10 +102,10 @@ def failure_of(error: BaseException) -> Failure:
         message = " ".join(map(spoken, error.args))
     else:
         try:
-            message = str(error)
+            message = str.__str__(str(error))
         except Exception:
-            message = type(error).__name__
-    kind = type(error).__name__
+            message = type_name(error)
+    kind = type_name(error)
     if isinstance(error, NameError) and _in_added_function(error.__traceback__):
         # In the source the name is a local of the function that encloses the added one.
         kind = "UnboundLocalError"
@@ -113,6 +113,11 @@ def failure_of(error: BaseException) -> Failure:
             " in enclosing scope", ""
         )
     return Failure(kind, message, file, line, function)
+
+
+def type_name(error: BaseException) -> str:
+    """The name of an exception's type, whatever its metaclass says."""
+    return str.__str__(type.__dict__["__name__"].__get__(type(error)))
 
 
 def refusal_of(refusal: ParserRefused) -> Failure:

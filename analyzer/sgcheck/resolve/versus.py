@@ -19,7 +19,7 @@ from sgcheck.resolve.resolution import JsonValue, Resolution
 
 if TYPE_CHECKING:
     from sgcheck.resolve.launch import Launch
-    from sgcheck.resolve.predict import Predictor
+    from sgcheck.resolve.performing import Performs
     from sgcheck.syntax.rule_model import Guard, ModuleRules, Read
 
 PartKind: TypeAlias = Literal["input", "value", "branch", "call"]
@@ -88,7 +88,7 @@ class VersusReport:
     part: Part | None
 
 
-def versus(predictor: Predictor, left: Launch, right: Launch, name: str) -> VersusReport:
+def versus(predictor: Performs, left: Launch, right: Launch, name: str) -> VersusReport:
     """Compare two launches of one tree over one field. Both models must be known."""
     results = predictor.check(left), predictor.check(right)
     found = footprint(predictor, left), footprint(predictor, right)
@@ -128,7 +128,7 @@ class _Comparison:
 
     def __init__(
         self,
-        predictor: Predictor,
+        predictor: Performs,
         launches: tuple[Launch, Launch],
         found: tuple[Footprint, Footprint],
     ) -> None:

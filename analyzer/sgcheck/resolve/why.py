@@ -8,17 +8,22 @@ trap of an order: the guard asked before the value was brought into its final fo
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
+from sgcheck.errors import WorkerEnded
+from sgcheck.resolve.launch import Launch
+from sgcheck.resolve.performing import Performs
 from sgcheck.resolve.plain import plain
 from sgcheck.resolve.resolution import Because, JsonValue, Resolution
 from sgcheck.syntax.names import source_name
 from sgcheck.values.unknown import Unknown
 
 if TYPE_CHECKING:
-    from sgcheck.resolve.launch import Launch
     from sgcheck.resolve.predict import Predictor
     from sgcheck.resolve.trace import Trace
     from sgcheck.syntax.rule_model import Guard, Rule
@@ -78,6 +83,24 @@ class WhyReport:
     problems: tuple[str, ...] = ()
 
 
+class Watched(Struct, frozen=True):
+    """What ran: lines, functions, and at guards' lines the values of the fields that they read.
+
+    `later` are the fields among those that got another value afterwards.
+    """
+
+    lines: frozenset[tuple[str, int]]
+    functions: frozenset[tuple[str, str]]
+    seen: tuple[tuple[tuple[str, int], dict[str, JsonValue], tuple[Later, ...]], ...]
+
+    def at(self, file: str, line: int) -> tuple[dict[str, JsonValue], tuple[Later, ...]]:
+        """The values at a line, and those that changed later."""
+        for place, values, later in self.seen:
+            if place == (file, line):
+                return values, later
+        return {}, ()
+
+
 @dataclass(slots=True)
 class _Watch:
     """Lines that ran in the watched functions, and snapshots at guard lines."""
@@ -123,7 +146,7 @@ def _record(frame: FrameType) -> Any:
     return next(iter(frame.f_locals.values()), None)
 
 
-def why(predictor: Predictor, launch: Launch, name: str) -> WhyReport:
+def why(predictor: Performs, launch: Launch, name: str) -> WhyReport:
     """The chain of one field with all its write sites. Reads the source with libcst."""
     from sgcheck.syntax.rules import field_rules, rules_of
 
@@ -140,14 +163,40 @@ def why(predictor: Predictor, launch: Launch, name: str) -> WhyReport:
         lines = wanted.setdefault((rule.file, rule.function), {})
         for guard in rule.guards:
             lines.setdefault(guard.line, []).extend(r.name for r in guard.reads if r.name in known)
-    watch = None
+    watch: Watched | None = None
     if wanted and launch.model.known and not launch.has_unknowns:
-        watch = predictor.watched(launch, lambda trace: _Watch(wanted, trace))
+        rows = tuple((*place, dict(lines)) for place, lines in wanted.items())
+        with suppress(WorkerEnded):
+            watch = predictor.perform(watch_guards, launch, rows)
     sites = tuple(_site(predictor, rule, because, watch) for rule in rules)
     return WhyReport(resolution, name, sites, problems)
 
 
-def _folder(predictor: Predictor) -> list[str]:
+def watch_guards(
+    predictor: Predictor,
+    launch: Launch,
+    wanted: tuple[tuple[str, str, dict[int, list[str]]], ...],
+) -> Watched | None:
+    """The operation: run a launch and look at guards of functions (file, name, line -> fields read)."""
+    places = {(file, function): lines for file, function, lines in wanted}
+    watch: _Watch | None = predictor.watched(launch, lambda trace: _Watch(places, trace))
+    if watch is None:
+        return None
+    seen = []
+    for place, (at, values) in watch.snapshots.items():
+        then = {name: plain(value) for name, value in values.items()}
+        later = []
+        for name, value in values.items():
+            last = next((e for e in reversed(watch.trace.events[at:]) if e.field == name), None)
+            if last is None or isinstance(value, Unknown):
+                continue
+            if plain(last.value) != then[name]:
+                later.append(Later(name, then[name], plain(last.value), last.file, last.line))
+        seen.append((place, then, tuple(later)))
+    return Watched(frozenset(watch.lines), frozenset(watch.functions), tuple(seen))
+
+
+def _folder(predictor: Performs) -> list[str]:
     found: list[str] = []
     todo = [FOLDER]
     while todo:
@@ -164,7 +213,7 @@ def _folder(predictor: Predictor) -> list[str]:
 
 
 def _site(
-    predictor: Predictor, rule: Rule, because: tuple[Because, ...], watch: _Watch | None
+    predictor: Performs, rule: Rule, because: tuple[Because, ...], watch: Watched | None
 ) -> Site:
     fired = any(
         b.file == rule.file
@@ -191,7 +240,7 @@ def _site(
     )
 
 
-def _stopping(rule: Rule, watch: _Watch) -> Guard | None:
+def _stopping(rule: Rule, watch: Watched) -> Guard | None:
     """The innermost guard whose line ran although the site's own line did not."""
     reached = None
     for guard in rule.guards:
@@ -200,17 +249,6 @@ def _stopping(rule: Rule, watch: _Watch) -> Guard | None:
     return reached
 
 
-def _seen(rule: Rule, guard: Guard, watch: _Watch) -> Seen:
-    at, values = watch.snapshots.get((rule.file, guard.line), (0, {}))
-    later = []
-    for name, value in values.items():
-        last = next((e for e in reversed(watch.trace.events[at:]) if e.field == name), None)
-        if (
-            last is not None
-            and not isinstance(value, Unknown)
-            and plain(last.value) != plain(value)
-        ):
-            later.append(Later(name, plain(value), plain(last.value), last.file, last.line))
-    return Seen(
-        str(guard), guard.line, tuple((k, plain(v)) for k, v in values.items()), tuple(later)
-    )
+def _seen(rule: Rule, guard: Guard, watch: Watched) -> Seen:
+    values, later = watch.at(rule.file, guard.line)
+    return Seen(str(guard), guard.line, tuple(values.items()), later)

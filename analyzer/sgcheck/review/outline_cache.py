@@ -14,7 +14,8 @@ import msgspec
 
 from sgcheck.review import outline
 from sgcheck.review.outline import Function
-from sgcheck.source.cache import cache_dir, write_atomically
+from sgcheck.source.cache import cache_dir
+from sgcheck.source.kept import keep, kept
 
 
 @cache
@@ -35,12 +36,12 @@ def _entry(file: str, content: bytes) -> Path:
 def load(file: str, content: bytes) -> list[Function] | None:
     """The functions of a file that was read before, in their order; None if it was not."""
     try:
-        packed = _entry(file, content).read_bytes()
-        return msgspec.msgpack.decode(packed, type=list[Function])
-    except (OSError, ValueError):
+        packed = kept(_entry(file, content))
+        return msgspec.msgpack.decode(packed or b"", type=list[Function])
+    except ValueError:
         return None
 
 
 def store(file: str, content: bytes, functions: list[Function]) -> None:
     """Keep the functions of a file."""
-    write_atomically(_entry(file, content), msgspec.msgpack.encode(functions))
+    keep(_entry(file, content), msgspec.msgpack.encode(functions))

@@ -36,9 +36,9 @@ class Side:
     _watched: tuple[ReviewLaunch, Run | None] | None = None
 
     def __post_init__(self) -> None:
-        from sgcheck.resolve.predict import Predictor
+        from sgcheck.sandbox.predictor import SandboxedPredictor
 
-        self.release = Release(self.tree, Predictor(self.tree))
+        self.release = Release(self.tree, SandboxedPredictor(self.tree))
 
     def resolve(self, each: ReviewLaunch) -> Resolution:
         """What a launch resolves to; a fault of sgcheck's own is an unknown outcome."""
@@ -63,9 +63,11 @@ class Side:
 
     def borrow_from(self, other: Side) -> None:
         """Translate no file that the other tree has, too, and whose translation is kept."""
-        mine, theirs = self.release.predictor, other.release.predictor
-        mine.code.borrow_from(theirs.code)
-        mine.branching_code.borrow_from(theirs.branching_code)
+        from sgcheck.sandbox.predictor import SandboxedPredictor
+
+        mine, theirs = self.release.made, other.release.made
+        if isinstance(mine, SandboxedPredictor) and isinstance(theirs, SandboxedPredictor):
+            mine.borrow_from(theirs)
 
     def flags(self, target: TargetSpec) -> FlagTable | None:
         """What the tree's own parser accepts; None where it could not be built."""

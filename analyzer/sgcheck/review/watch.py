@@ -8,6 +8,11 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
+from sgcheck.errors import WorkerEnded
+from sgcheck.resolve.launch import Launch
+from sgcheck.resolve.performing import Performs
 from sgcheck.values.signals import EngineSignal
 
 if TYPE_CHECKING:
@@ -50,14 +55,31 @@ class Run:
         return self.on_line
 
 
-def watch(predictor: Predictor, each: ReviewLaunch) -> Run | None:
+class WatchedLines(Struct, frozen=True):
+    """A `Run` as plain data."""
+
+    lines: tuple[tuple[str, int], ...]
+    calls: tuple[tuple[str, int, str, int], ...]
+
+
+def watch(predictor: Performs, each: ReviewLaunch) -> Run | None:
     """The lines of one launch of a known model; None where nothing could be run."""
+    try:
+        found = predictor.perform(watch_lines, each.launch)
+    except WorkerEnded:
+        return None
+    if found is None:
+        return None
+    return Run({place: number for number, place in enumerate(found.lines)}, set(found.calls))
+
+
+def watch_lines(predictor: Predictor, launch: Launch) -> WatchedLines | None:
+    """The operation: `watch` where the tree runs."""
     from sgcheck.interp.opaque import OpaqueOperations
     from sgcheck.resolve.launch import launch_argv, unknown_models
     from sgcheck.resolve.predict import SECONDS, STEPS
     from sgcheck.resolve.run import SERVER_ARGS_MODULE, run_launch
 
-    launch = each.launch
     argv = launch_argv(launch)
     if not launch.target.modelled or unknown_models(launch, argv):
         return None
@@ -84,4 +106,5 @@ def watch(predictor: Predictor, each: ReviewLaunch) -> Run | None:
     finally:
         machine.close()
         gc.unfreeze()
-    return run
+    lines = sorted(run.lines, key=run.lines.__getitem__)
+    return WatchedLines(tuple(lines), tuple(run.calls))

@@ -1,4 +1,4 @@
-"""The cache folder, files written into it at once or not at all, and what is kept of files and trees.
+"""The cache folder, and what is kept of files and trees (see `kept` for how).
 
 Everything here works without the cache, only slower: a folder that cannot be written costs
 repeated work, never an error. Only fetching a release needs it (see `releases`).
@@ -13,6 +13,8 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from sgcheck.source.kept import keep, kept
 
 ENVIRONMENT_NAME = "SGCHECK_CACHE_DIR"
 MAX_MEMOS = 64
@@ -45,20 +47,6 @@ def is_settled(sign: Signature) -> bool:
     return time.time_ns() - max(sign[1], sign[2]) > RACY_NS
 
 
-def write_atomically(path: Path, content: bytes) -> bool:
-    """Put `content` at `path` in one step; False (and nothing left behind) if that fails."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{time.monotonic_ns()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(content)
-        temporary.replace(path)
-    except OSError:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        return False
-    return True
-
-
 class Memo:
     """What is remembered of one file or folder of the disk, by name ("head", "index", …)."""
 
@@ -75,8 +63,8 @@ class Memo:
     def load(self, name: str) -> dict[str, Any] | None:
         """What `store` was given, or None if nothing (or nothing readable) is there."""
         try:
-            stored = json.loads(self._path(name).read_bytes())
-        except (OSError, ValueError, RecursionError):
+            stored = json.loads(bytes(kept(self._path(name)) or b""))
+        except (ValueError, RecursionError):
             return None
         if isinstance(stored, dict) and stored.get("of") == self._of:
             return stored
@@ -85,7 +73,7 @@ class Memo:
     def store(self, name: str, content: Mapping[str, Any]) -> None:
         """Remember `content`, which JSON must be able to hold."""
         text = json.dumps({"of": self._of, **content}, separators=(",", ":"))
-        if write_atomically(self._path(name), text.encode()):
+        if keep(self._path(name), text.encode()):
             _forget_oldest(self._stem.parent)
 
 
@@ -106,8 +94,8 @@ class KeptFacts:
     def load(self) -> Mapping[str, Any]:
         """What was kept; nothing where it is not there or cannot be read."""
         if self._path is not None:
-            with contextlib.suppress(OSError, ValueError):
-                found = json.loads(self._path.read_bytes())
+            with contextlib.suppress(ValueError, RecursionError):
+                found = json.loads(bytes(kept(self._path) or b""))
                 if isinstance(found, dict):
                     return found
         return {}
@@ -115,4 +103,4 @@ class KeptFacts:
     def store(self, facts: Mapping[str, Any]) -> None:
         """Keep facts of plain values."""
         if self._path is not None:
-            write_atomically(self._path, json.dumps(facts).encode("ascii"))
+            keep(self._path, json.dumps(facts).encode("ascii"))

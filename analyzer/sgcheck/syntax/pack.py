@@ -1,67 +1,77 @@
-"""One file of many marshalled pieces: an index in front says where each lies.
+"""Translated code as one piece of bytes: an index in front says where each entry lies.
 
-A launch needs few of the pieces; those that nobody asks for are neither copied nor unpacked.
+A launch needs few of the entries; those that nobody asks for are neither copied nor unpacked.
 """
 
 from __future__ import annotations
 
-import marshal
-import os
-from collections.abc import Iterable, Mapping
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
-Piece = bytes | memoryview
-Table = dict[str, Piece]
+import msgspec
+
+Piece: TypeAlias = "bytes | memoryview"
+Table: TypeAlias = "dict[str, Piece]"
+Found: TypeAlias = tuple[str | None, bool] | None
+"""Path of a module's file (None: a folder without `__init__.py`), whether it is a package; or nothing."""
 
 _LENGTH_BYTES = 8
 
 
-def read_pack(path: Path, tables: int) -> tuple[Any, list[Table]]:
-    """What `write_pack` was given: the plain content, and so many tables of pieces.
+@dataclass(slots=True)
+class Pack:
+    """What is kept of one tree: modules by their file, the rest by its text."""
 
-    Raises OSError where the file cannot be read, ValueError, EOFError or TypeError where it is no pack.
-    """
-    data = path.read_bytes()
-    size = int.from_bytes(data[:_LENGTH_BYTES], "little")
-    start = _LENGTH_BYTES + size
-    if len(data) < start:
-        raise ValueError("the index is cut off")
-    plain, places = marshal.loads(data[_LENGTH_BYTES:start])
-    if len(places) != tables:
-        raise ValueError("the index is another one")
-    pieces = memoryview(data)[start:]
-    found: list[Table] = []
-    for spans in places:
-        if any(end > len(pieces) for _, end in spans.values()):
-            raise ValueError("pieces are cut off")
-        found.append({key: pieces[begin:end] for key, (begin, end) in spans.items()})
-    return plain, found
+    files: dict[str, Found] = field(default_factory=dict)
+    code: Table = field(default_factory=dict)
+    conditions: Table = field(default_factory=dict)
+    expressions: Table = field(default_factory=dict)
+    generated: Table = field(default_factory=dict)
+
+    def tables(self) -> tuple[Table, ...]:
+        """The entries that are bytes."""
+        return self.code, self.conditions, self.expressions, self.generated
 
 
-def write_pack(path: Path, plain: Any, tables: Iterable[Mapping[str, Piece]]) -> None:
-    """Replace the file at once. Raises OSError, and leaves nothing behind then."""
-    import tempfile
+class _Index(msgspec.Struct, array_like=True, frozen=True):
+    files: dict[str, Found]
+    spans: tuple[dict[str, tuple[int, int]], ...]
 
-    places: list[dict[str, tuple[int, int]]] = []
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(_Index).decode
+
+
+def packed(pack: Pack) -> bytes:
+    """A pack as bytes."""
+    spans: list[dict[str, tuple[int, int]]] = []
     pieces: list[Piece] = []
     end = 0
-    for table in tables:
-        spans = {}
+    for table in pack.tables():
+        places = {}
         for key, piece in table.items():
             begin, end = end, end + len(piece)
-            spans[key] = begin, end
+            places[key] = begin, end
             pieces.append(piece)
-        places.append(spans)
-    index = marshal.dumps((plain, places))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".pack-")
-    try:
-        with os.fdopen(handle, "wb") as out:
-            out.write(len(index).to_bytes(_LENGTH_BYTES, "little"))
-            out.write(index)
-            out.writelines(pieces)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+        spans.append(places)
+    index = _encode(_Index(pack.files, tuple(spans)))
+    return b"".join([len(index).to_bytes(_LENGTH_BYTES, "little"), index, *pieces])
+
+
+def unpacked(data: bytes | memoryview) -> Pack:
+    """The pack that `packed` made `data` of. Raises ValueError for anything else."""
+    whole = memoryview(data)
+    start = _LENGTH_BYTES + int.from_bytes(whole[:_LENGTH_BYTES], "little")
+    if len(whole) < start:
+        raise ValueError("the index is cut off")
+    index = _decode(whole[_LENGTH_BYTES:start])
+    pack = Pack(index.files)
+    if len(index.spans) != len(pack.tables()):
+        raise ValueError("the index is another one")
+    pieces = whole[start:]
+    for table, places in zip(pack.tables(), index.spans, strict=True):
+        for key, (begin, end) in places.items():
+            if not 0 <= begin <= end <= len(pieces):
+                raise ValueError("entries are cut off")
+            table[key] = pieces[begin:end]
+    return pack

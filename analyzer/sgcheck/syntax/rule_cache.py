@@ -14,7 +14,8 @@ from pathlib import Path
 
 import msgspec
 
-from sgcheck.source.cache import cache_dir, write_atomically
+from sgcheck.source.cache import cache_dir
+from sgcheck.source.kept import keep, kept
 from sgcheck.syntax.rule_model import (
     ClassInfo,
     Compare,
@@ -154,7 +155,7 @@ def pack(module: ModuleRules) -> bytes:
     return msgspec.msgpack.encode(packed)
 
 
-def unpack(content: bytes, path: str) -> ModuleRules:
+def unpack(content: bytes | memoryview, path: str) -> ModuleRules:
     """The module that `pack` packed. Raises `ValueError` (msgspec's too) for anything else."""
     packed = msgspec.msgpack.decode(content, type=_Module)
     try:
@@ -256,10 +257,10 @@ class RuleCache:
 
     def load(self, source: bytes, path: str) -> ModuleRules | None:
         try:
-            return unpack(self.entry(source, path).read_bytes(), path)
-        except (OSError, ValueError):
+            return unpack(kept(self.entry(source, path)) or b"", path)
+        except ValueError:
             return None
 
     def store(self, source: bytes, module: ModuleRules) -> None:
         place = self.entry(source, module.path)
-        write_atomically(place, pack(module))
+        keep(place, pack(module))

@@ -1,0 +1,27 @@
+"""What the commands need of a predictor: the tree's code may run in this process or in another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from sgcheck.resolve.launch import Launch
+    from sgcheck.resolve.resolution import Resolution, TreeInfo
+    from sgcheck.source.tree import Tree
+
+T = TypeVar("T")
+
+
+class Performs(Protocol):
+    """`resolve.predict.Predictor` here, `sandbox.predictor.SandboxedPredictor` behind walls."""
+
+    @property
+    def tree(self) -> Tree: ...
+
+    @property
+    def info(self) -> TreeInfo: ...
+
+    def check(self, launch: Launch, *, trace: bool = True, explore: bool = True) -> Resolution: ...
+
+    def perform(self, operation: Callable[..., T], *arguments: Any) -> T: ...
