@@ -87,7 +87,8 @@ def run(args: Sequence[str] | None = None) -> int:
             _trace(state)
             return EXIT_FAULT
         hint = "" if state.debug else " (--debug shows the traceback)"
-        _complain(f"internal fault: {type(error).__name__}: {error}{hint}")
+        kind = getattr(error, "kind", type(error).__name__)
+        _complain(f"internal fault: {kind}: {error}{hint}")
         _trace(state)
         return EXIT_FAULT
 

@@ -93,9 +93,10 @@ class Channel:
 
 
 class WorkerFault(Exception):
-    """A fault of sgcheck's own in the worker; `kind` is the exception's type there, `trace` its traceback."""
+    """A fault of sgcheck's own in the worker; `kind` is the exception's type there, a note its traceback."""
 
     def __init__(self, kind: str, message: str, trace: str = "") -> None:
         super().__init__(message)
         self.kind = kind
-        self.trace = trace
+        if trace:
+            self.add_note(f"In the worker:\n{trace}")
