@@ -119,6 +119,52 @@ def test_the_engine_knows_no_field_that_only_some_releases_have() -> None:
     assert wrong == []
 
 
+OF_BYTES = {
+    "pickle": frozenset(),
+    "cPickle": frozenset(),
+    "_pickle": frozenset(),
+    "shelve": frozenset(),
+    "dill": frozenset(),
+    "cloudpickle": frozenset(),
+    # Code is made of bytes only where it runs, which is in a worker.
+    "marshal": {"analyzer/sgcheck/syntax/cache.py", "analyzer/sgcheck/syntax/translation.py"},
+}
+"""Modules that make objects of bytes, and who may use them."""
+
+
+def imports_of(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+
+
+def shipped() -> list[Path]:
+    return [p for p in CODE if named(p).startswith(("analyzer/", "rules/sgcheck_rules/"))]
+
+
+def test_nothing_that_is_kept_or_sent_is_more_than_data() -> None:
+    wrong = [
+        f"{named(path)}: {name}"
+        for path in shipped()
+        for name in imports_of(path)
+        if name in OF_BYTES and named(path) not in OF_BYTES[name]
+    ]
+    assert wrong == []
+
+
+def test_only_a_worker_has_the_predictor_that_runs_a_tree() -> None:
+    making = {
+        named(path)
+        for path in shipped()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func) in ("Predictor", "predict.Predictor")
+    }
+    assert making == {"analyzer/sgcheck/sandbox/worker.py"}
+
+
 # -- paths ------------------------------------------------------------------------------------------
 
 

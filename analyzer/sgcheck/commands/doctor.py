@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,9 @@ from sgcheck.commands.engine import open_predictor
 from sgcheck.commands.levels import EXIT_FINDINGS, EXIT_OK
 from sgcheck.commands.output import stdout_terminal, write, write_json
 from sgcheck.errors import SourceError, UsageError
+
+if TYPE_CHECKING:
+    from sgcheck.sandbox.walls import Wall
 
 
 @click.command(
@@ -58,9 +61,20 @@ def doctor(ctx: click.Context, /, **params: Any) -> int:
     checks = [
         *checks_of.check_machine(gpus, why, target),
         *checks_of.check_packages(answer, profile, tree.version, target.cuda),
+        *checks_of.check_walls(_walls()),
     ]
     output_format = params["output_format"]
     terminal = stdout_terminal(params["color"])
     text = checks_of.render(checks, tree.version, output_format, terminal, params["verbose"])
     (write_json if output_format == "json" else write)(text)
     return EXIT_OK if checks_of.agrees(checks) else EXIT_FINDINGS
+
+
+def _walls() -> list[Wall] | None:
+    from sgcheck.errors import WorkerEnded
+    from sgcheck.sandbox.process import walls_here
+
+    try:
+        return walls_here()
+    except WorkerEnded:
+        return None

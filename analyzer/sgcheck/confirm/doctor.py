@@ -13,6 +13,7 @@ from sgcheck.report.terminal import Terminal
 from sgcheck.report.wording import clean, count
 
 if TYPE_CHECKING:
+    from sgcheck.sandbox.walls import Wall
     from sgcheck.world.target import TargetSpec
     from sgcheck_rules.packages import InstalledProfile
 
@@ -138,6 +139,24 @@ def check_packages(
         words = {True: "there", False: "absent"}
         checks.append(Check(f"module {module}", words[assumed], words[there], "differs"))
     return checks
+
+
+def check_walls(walls: Sequence[Wall] | None) -> list[Check]:
+    """The walls around the code of a tree; None where no worker can be had at all.
+
+    One that is missing is a lack of this host, and no difference to what is predicted for.
+    """
+    if walls is None:
+        return [Check("wall: process", "stands", "a worker cannot be started", "differs")]
+    return [
+        Check(
+            f"wall: {wall.name}",
+            f"stands ({wall.holds})",
+            wall.missing or f"stands ({wall.holds})",
+            "unknown" if wall.missing else "same",
+        )
+        for wall in walls
+    ]
 
 
 def asked_names(profile: InstalledProfile) -> tuple[list[str], list[str]]:
