@@ -18,6 +18,7 @@ from sgcheck.source import fetch, list_cached
 from sgcheck.source.progress import silent
 
 sys.path.insert(0, str(Path(__file__).parent / "helpers"))
+sys.path.append(str(Path(__file__).parents[1] / "rules" / "tools"))
 
 # The same examples in every run; `--hypothesis-profile=random` looks for others.
 settings.register_profile("random", settings.get_profile("default"))

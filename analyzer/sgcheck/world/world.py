@@ -14,6 +14,7 @@ from sgcheck.world import function_models, installed_, packages_, torch_, unknow
 from sgcheck.world.class_names import class_names
 from sgcheck.world.facade import Facade, LazyFacade
 from sgcheck.world.files import Files
+from sgcheck.world.libraries import Libraries
 from sgcheck.world.stdlib import (
     argparse_,
     contextvars_,
@@ -68,6 +69,7 @@ class World:
         self._transformers = transformers
         self._transformers_modules: Mapping[str, Any] | None = None
         self._ready: dict[str, Any] = {}
+        self._libraries = Libraries(packages, self.import_module)
 
     def attach(
         self,
@@ -185,7 +187,11 @@ class World:
                 raise Escape(Reason(f"package-not-known({top})"))
             if not present:
                 raise ModuleNotFoundError(f"No module named {top!r}", name=top)
-            module = installed_.build(name, self.target)
+            library = self._libraries.of(top)
+            if library is not None:
+                module = library.module(name)
+            else:
+                module = installed_.build(name, self.target)
         self._ready[name] = module
         parent, _, child = name.rpartition(".")
         if parent:
