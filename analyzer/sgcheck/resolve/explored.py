@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from sgcheck.interp.access import tree_frame
-from sgcheck.interp.faults import fault_of
+from sgcheck.interp.faults import fault_of, traceback_of
 from sgcheck.interp.paths import Loss
 from sgcheck.resolve.copies import copied
 from sgcheck.resolve.initialise import ALGORITHM, Role, Selected, select
@@ -17,6 +17,7 @@ from sgcheck.resolve.resolution import Reason
 from sgcheck.resolve.run import Failure, failure_of, read_fields, refusal_of, with_place
 from sgcheck.resolve.trace import Event, Trace
 from sgcheck.values.condition import TRUE, Condition
+from sgcheck.values.kinds import is_a
 from sgcheck.values.signals import EngineSignal
 from sgcheck.values.unknown import Unknown
 from sgcheck.world.stdlib.argparse_ import ArgumentParser, Given, ParserLeft, ParserRefused
@@ -65,19 +66,19 @@ class Explored(Struct):
 
 def describe(error: BaseException) -> Any:
     """What is kept of an exception: a `Failure`, or the engine's reason with its place."""
-    if isinstance(error, ParserRefused):
+    if is_a(error, ParserRefused):
         return refusal_of(error)
-    if isinstance(error, ParserLeft):
+    if is_a(error, ParserLeft):
         return Failure("SystemExit", HELP, None, None, None)
-    if isinstance(error, EngineSignal):
+    if is_a(error, EngineSignal):
         reason = getattr(error, "reason", None)
         if reason is None:
             return None
-        placed = with_place(reason, error.__traceback__)
+        placed = with_place(reason, traceback_of(error))
         return placed if placed.file is not None else _placed_here(placed)
     fault = fault_of(error)
     if fault is not None:
-        return with_place(fault, error.__traceback__)
+        return with_place(fault, traceback_of(error))
     return failure_of(error)
 
 

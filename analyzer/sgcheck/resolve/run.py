@@ -15,10 +15,12 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from sgcheck.interp.faults import fault_of
+from sgcheck.interp.faults import arguments_of, fault_of, name_of, traceback_of
+from sgcheck.interp.natives import is_tree_class
 from sgcheck.resolve.resolution import Reason
 from sgcheck.resolve.trace import Trace
 from sgcheck.syntax.names import PREFIX, guard, source_name
+from sgcheck.values.kinds import is_a
 from sgcheck.values.signals import EngineSignal
 from sgcheck.values.spoken import spoken
 from sgcheck.values.unknown import find_unknown
@@ -94,30 +96,29 @@ def innermost(trace: TracebackType | None) -> tuple[str | None, int | None, str 
 
 def failure_of(error: BaseException) -> Failure:
     """What a user would see of an exception."""
-    file, line, function = innermost(error.__traceback__)
-    if getattr(error, "unplaced", False):
+    trace = traceback_of(error)
+    file, line, function = innermost(trace)
+    if not is_tree_class(type(error)) and getattr(error, "unplaced", False):
         file = line = function = None
-    unknown = find_unknown(list(error.args))
-    if unknown is not None:
-        message = " ".join(map(spoken, error.args))
-    else:
-        try:
+    kind = name_of(type(error))
+    args = arguments_of(error)
+    try:
+        if find_unknown(list(args)) is not None:
+            message = " ".join(map(spoken, args))
+        else:
+            # A text of the tree's own kind is no text: it says something else each time.
             message = str.__str__(str(error))
-        except Exception:
-            message = type_name(error)
-    kind = type_name(error)
-    if isinstance(error, NameError) and _in_added_function(error.__traceback__):
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        message = kind
+    if is_a(error, NameError) and _in_added_function(trace):
         # In the source the name is a local of the function that encloses the added one.
         kind = "UnboundLocalError"
         message = message.replace("free variable", "local variable").replace(
             " in enclosing scope", ""
         )
     return Failure(kind, message, file, line, function)
-
-
-def type_name(error: BaseException) -> str:
-    """The name of an exception's type, whatever its metaclass says."""
-    return str.__str__(type.__dict__["__name__"].__get__(type(error)))
 
 
 def refusal_of(refusal: ParserRefused) -> Failure:
@@ -181,20 +182,20 @@ def run_launch(
         run.status, run.failure = "cli_error", failure_of(error)
     except EngineSignal as signal:
         run.status = "unknown"
-        run.reason = with_place(getattr(signal, "reason", Reason("engine")), signal.__traceback__)
+        run.reason = with_place(getattr(signal, "reason", Reason("engine")), traceback_of(signal))
     except RecursionError as error:
         run.status, run.reason = (
             "unknown",
-            with_place(Reason("limit(recursion)"), error.__traceback__),
+            with_place(Reason("limit(recursion)"), traceback_of(error)),
         )
     except MemoryError as error:
-        run.status, run.reason = "unknown", with_place(Reason("limit(memory)"), error.__traceback__)
+        run.status, run.reason = "unknown", with_place(Reason("limit(memory)"), traceback_of(error))
     except KeyboardInterrupt:
         raise
     except BaseException as error:
         fault = fault_of(error)
         if fault is not None:
-            run.status, run.reason = "unknown", with_place(fault, error.__traceback__)
+            run.status, run.reason = "unknown", with_place(fault, traceback_of(error))
         else:
             run.status, run.failure = "startup_error", failure_of(error)
     return run
