@@ -7,6 +7,7 @@ sets an attribute by name asks here first.
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 import sys
 import weakref
@@ -201,10 +202,16 @@ def check_write(obj: Any, name: str) -> None:
     ):
         # An alias or a proxy would set it on the object that it stands for.
         raise Refused(f"setting {name} through {kind.__name__}")
+    elif kind in _ONES or (kind.__module__ in _EVERYBODYS and not natives.is_tree_class(kind)):
+        raise Refused(f"changing {kind.__name__}.{name}")
     if name in FORBIDDEN_ATTRIBUTES and (is_dunder(name) or not is_own(obj, name)):
         raise Refused(f"attribute {name}")
 
 
+_EVERYBODYS = frozenset({"typing", "typing_extensions", "functools", "ipaddress", "pathlib"})
+"""Modules of Python's that have objects of their classes which all trees have in common."""
+_ONES = (type(dataclasses.MISSING), type(dataclasses.KW_ONLY))
+"""Classes of which there is one object, which all trees have in common."""
 _SPECIAL = (type, ModuleType, FunctionType, enum.Enum)
 
 
@@ -216,7 +223,10 @@ def _check_special(obj: Any, name: str) -> None:
         if is_reserved(name) or name == "__dict__" or not (is_tree_module(obj) or _is_facade(obj)):
             raise Refused(f"changing {name} of a module")
     elif type(obj) is FunctionType and not is_tree_function(obj):
-        ours = str(obj.__globals__.get("__name__")).startswith("sgcheck")
+        # What the world makes for one interpreter; any other function is everybody's.
+        ours = obj.__globals__["__name__"].startswith("sgcheck.world") and (
+            "<locals>" in obj.__qualname__
+        )
         if not ours or is_dunder(name):
             raise Refused(f"changing {name} of a function")
     elif is_a(obj, enum.Enum) and not natives.is_tree_class(type(obj)):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import typing
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,6 +16,10 @@ from sgcheck.syntax.cache import CodeCache
 from sgcheck.values.unknown import ASK, Operations
 from sgcheck.world.stdlib.files_ import make_open
 from sgcheck.world.world import World
+
+_FORGETTING: tuple[Callable[[], None], ...] = tuple(getattr(typing, "_cleanups", ()))
+"""What empties the caches of `typing`: classes of the tree are keys there, which may say of
+themselves that they equal any other."""
 
 
 class Interpreter:
@@ -54,6 +59,8 @@ class Interpreter:
             RUNTIME.region = RUNTIME.on_write = RUNTIME.on_declare = RUNTIME.on_display = None
             RUNTIME.on_construct = RUNTIME.on_append = None
             RUNTIME.record_class = None
+            for forget in _FORGETTING:
+                forget()
 
     @contextmanager
     def session(self, *, last: bool = False) -> Iterator[Journal]:

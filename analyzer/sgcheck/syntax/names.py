@@ -213,7 +213,19 @@ MUTATORS = frozenset(
 )
 
 # Attributes that hold, or change, what all trees share.
-SHARED = frozenset({"_member_map_", "_member_names_", "_value2member_map_", "register"})
+SHARED = frozenset(
+    {
+        "_field_defaults",
+        "_member_map_",
+        "_member_names_",
+        "_netmask_cache",
+        "_private_networks",
+        "_reserved_networks",
+        "_value2member_map_",
+        "register",
+        "unicode_whitespace_trans",
+    }
+)
 
 # Attribute reads without a call that must go through the guard as well.
 GUARDED_ATTRIBUTES = MUTATORS | SHARED | {"format", "format_map"}

@@ -183,12 +183,27 @@ def lifted(function: Callable[..., Any]) -> Callable[..., Any]:
         found = find_unknown([args, kwargs], 5)
         if found is not None:
             return ASK[-1].apply(function, (*args,), kwargs)
-        return function(*args, **kwargs)
+        # The library remembers answers by what it was asked, and text of the tree's own kind may
+        # say that it equals any other.
+        return function(
+            *[a if type(a) is str else plain_text(a) for a in args],
+            **{name: plain_text(a) for name, a in kwargs.items()},
+        )
 
     run.__name__ = getattr(function, "__name__", "run")
     run.__qualname__ = getattr(function, "__qualname__", run.__name__)
     run.__doc__ = function.__doc__
     return run
+
+
+def plain_text(value: Any) -> Any:
+    """The value; text of a subclass, which may lie about itself, as Python's own."""
+    kind = type(value)
+    if issubclass(kind, str):
+        return value if kind is str else str.__str__(value)
+    if issubclass(kind, bytes) and kind is not bytes:
+        return bytes(memoryview(value))
+    return value
 
 
 def own_class(value: Any) -> Any:

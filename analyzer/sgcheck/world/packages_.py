@@ -252,7 +252,7 @@ def _yaml() -> Facade:
             return text
         if len(text) > 5_000_000 or text.count("*") > 10_000:
             raise Refused("a YAML file of that size")
-        if isinstance(stream, VirtualFile) and isinstance(text, str):
+        if issubclass(type(stream), VirtualFile) and issubclass(type(text), str):
             # A mistake is told with the name of the file that holds it.
             text = io.StringIO(text)
             text.name = str(stream.name)

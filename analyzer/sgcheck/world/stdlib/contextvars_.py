@@ -12,6 +12,8 @@ from sgcheck.world.facade import Facade, not_modelled
 
 
 class _Unset:
+    __slots__ = ()
+
     def __repr__(self) -> str:
         return "<Token.MISSING>"
 

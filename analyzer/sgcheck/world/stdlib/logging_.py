@@ -153,7 +153,6 @@ def build(log: Log) -> dict[str, Facade]:
             "FATAL",
             "NOTSET",
             "getLevelName",
-            "LogRecord",
         )
     }
     names.update(
@@ -168,6 +167,7 @@ def build(log: Log) -> dict[str, Facade]:
         addLevelName=lambda level, name: None,
     )
     for n in (
+        "LogRecord",
         "Handler",
         "StreamHandler",
         "FileHandler",
