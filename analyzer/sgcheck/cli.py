@@ -122,4 +122,6 @@ def _trace(state: AppState) -> None:
 
 
 def _complain(message: str) -> None:
-    click.echo("sgcheck: " + message.replace("\n", " "), err=True)
+    from sgcheck.commands.output import say
+
+    say(message)

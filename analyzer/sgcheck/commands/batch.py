@@ -24,6 +24,7 @@ from sgcheck.commands.levels import EXIT_FAULT, EXIT_NOTHING, exit_code
 from sgcheck.commands.output import note
 from sgcheck.errors import UsageError
 from sgcheck.report.document import Selection
+from sgcheck.report.harmless import json_without_commands
 
 WINDOW_PER_JOB = 4
 
@@ -89,7 +90,7 @@ def run_batch(
     failed = total = 0
     absent: frozenset[str] | None = None
     for answer in answers(lines, settings, jobs):
-        out.write(answer.text.encode("ascii") + b"\n")
+        out.write(json_without_commands(answer.text).encode("ascii") + b"\n")
         out.flush()
         total += 1
         failed += answer.failed

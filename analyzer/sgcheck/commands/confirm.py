@@ -16,10 +16,11 @@ from msgspec.structs import replace
 from sgcheck.commands import engine, options
 from sgcheck.commands.base import LaunchCommand, option
 from sgcheck.commands.options import LaunchChoice
-from sgcheck.commands.output import note, stdout_terminal, write, write_json
+from sgcheck.commands.output import note, say, stdout_terminal, write, write_json
 from sgcheck.confirm.report import FORMATS
 from sgcheck.confirm.shorten import SHORTENINGS
 from sgcheck.errors import SourceError, UsageError
+from sgcheck.report.harmless import clean
 
 if TYPE_CHECKING:
     from sgcheck.confirm.observation import Observation
@@ -356,11 +357,11 @@ class Progress:
         """Say what the server is doing. Without a terminal, only what is new."""
         if self._terminal:
             self.clear()
-            self._shown = f"sgcheck: {text}"
+            self._shown = clean(f"sgcheck: {text}")
             click.echo(self._shown, err=True, nl=False)
         elif text.partition(" (")[0] != self._shown:
             self._shown = text.partition(" (")[0]
-            click.echo(f"sgcheck: {text}", err=True)
+            say(text)
 
     def clear(self) -> None:
         """Remove the line."""

@@ -8,28 +8,51 @@ from pathlib import Path
 import click
 
 from sgcheck.errors import UsageError
+from sgcheck.report.harmless import (
+    clean,
+    json_without_commands,
+    output_text,
+    without_commands,
+)
 from sgcheck.report.terminal import ColorChoice, Terminal, detect
 
 
 def stdout_terminal(choice: ColorChoice) -> Terminal:
     """The terminal behind standard output."""
-    return detect(sys.stdout, choice)
+    global _styled
+    terminal = detect(sys.stdout, choice)
+    _styled = terminal.color or terminal.links
+    return terminal
 
 
-def write(text: str) -> None:
-    """Text to standard output; a character that its encoding lacks is written as an escape."""
+_styled = False
+"""Whether what is written was styled for a terminal."""
+
+
+def write(text: str, *, commands: bool = False) -> None:
+    """Text to standard output; a character that its encoding lacks is written as an escape.
+
+    Nothing in it steers a terminal or a runner; `commands` marks a format that consists of commands.
+    """
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    text = output_text(text, styled=_styled, commands=commands)
     click.echo(text.encode(encoding, "backslashreplace"), nl=False)
 
 
 def write_json(text: str) -> None:
     """JSON, which is ASCII here, to standard output whatever its encoding."""
-    click.echo(text.encode("ascii"), nl=False)
+    click.echo(json_without_commands(text).encode("ascii"), nl=False)
 
 
 def note(text: str) -> None:
     """A note for the user on standard error."""
-    click.echo(f"sgcheck: note: {text}", err=True)
+    say(f"note: {text}")
+
+
+def say(text: str) -> None:
+    """One line of sgcheck's own on standard error."""
+    text = without_commands(clean(text.replace("\n", " ")))
+    click.echo(f"sgcheck: {text}".encode("utf-8", "backslashreplace"), err=True)
 
 
 def deliver(text: str, output: Path | None) -> None:
@@ -38,6 +61,7 @@ def deliver(text: str, output: Path | None) -> None:
         write(text)
         return
     try:
+        text = output_text(text, styled=False)
         output.write_bytes(text.encode("utf-8", "backslashreplace"))
     except OSError as error:
         raise UsageError(

@@ -287,12 +287,13 @@ def _write(
     params: Mapping[str, Any],
     texts: Mapping[str, bytes],
 ) -> None:
+    from sgcheck.report.harmless import masked
     from sgcheck.report.scan_report import ScanReport, render
     from sgcheck_rules.registry import rules
 
     report = ScanReport(
         checked,
-        kept.findings,
+        tuple(map(masked, kept.findings)),
         found.skipped,
         rules(),
         lines_reader(texts),
@@ -302,7 +303,11 @@ def _write(
         "note" if params["notes"] else "warning",
     )
     name = params["output_format"]
-    (write_json if name in ASCII_FORMATS else write)(render(name, report))
+    text = render(name, report)
+    if name in ASCII_FORMATS:
+        write_json(text)
+    else:
+        write(text, commands=name == "github")
 
 
 def _write_baseline(path: str, findings: Sequence[Finding]) -> int:

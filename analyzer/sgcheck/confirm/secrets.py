@@ -21,18 +21,29 @@ SHORTEST_FLAG = 4
 """Characters of the shortest beginning of a flag that is looked at."""
 
 _TEXT = (
-    re.compile(r"\bhf_[A-Za-z0-9]{8,}"),
+    re.compile(r"\bhf_(?=[A-Za-z]*[A-Z0-9]|[a-z]{16})[A-Za-z0-9]{8,}"),
     re.compile(r"\bsk-[A-Za-z0-9_-]{8,}"),
     re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{12,}"),
     re.compile(r"\bgh[pousr]_[A-Za-z0-9]{20,}"),
     re.compile(r"\bAIza[0-9A-Za-z_-]{30,}"),
-    re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*"),
+    re.compile(r"\beyJ[A-Za-z0-9_-]{8,2000}\.[A-Za-z0-9_-]{1,2000}\.[A-Za-z0-9_-]*"),
 )
-_KEEP_HEAD = (
-    re.compile(r"(?P<head>\b(?:Bearer|Basic) )[A-Za-z0-9._~+/=-]{6,}"),
-    re.compile(r"(?P<head>://[^\s/:@'\"]*:)[^\s/@'\"]+(?=@)"),
+_SURE = (
     re.compile(
-        r"(?P<head>(?:--|\b)[\w-]*(?:api[-_]key|password|passwd|secret|access[-_]key|auth[-_]token|hf[-_]token|HF_TOKEN|API_KEY)[\w-]*['\"]?(?: |[=:]\s*)['\"]?)(?!None\b|null\b)[^\s,'\")}]+",
+        r"(?P<head>\b(?:(?i:Bearer)\s{1,8}(?=[a-z._~+/=-]{0,200}[A-Z0-9])|Basic ))[A-Za-z0-9._~+/=-]{6,}"
+    ),
+    re.compile(r"(?P<head>://[^\s/:@'\"]{0,200}:)[^\s/@'\"]{1,200}(?=@)"),
+    re.compile(
+        r"(?P<head>\b[A-Z0-9_]{0,64}(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS)['\"]?\s{0,8}[:=]\s{0,8}['\"]?)"
+        r"(?![0-9.]+(?![^\s'\",;}\]])|(?:true|false|none|null)\b|[$\{(<])[^\s'\",;}\])]{4,}"
+    ),
+)
+"""What is a secret wherever it stands, in prose too; the `head` says so and stays."""
+_KEEP_HEAD = (
+    *_SURE,
+    re.compile(r"(?P<head>\b(?:Bearer|Basic) )[A-Za-z0-9._~+/=-]{6,}"),
+    re.compile(
+        r"(?P<head>(?:--|\b)[\w-]{0,64}(?:api[-_]key|password|passwd|secret|access[-_]key|auth[-_]token|hf[-_]token|HF_TOKEN|API_KEY)[\w-]{0,64}['\"]?(?: |[=:]\s{0,8})['\"]?)(?!None\b|null\b|[$\{(<])[^\s,'\")}]+",
         re.IGNORECASE,
     ),
 )
@@ -76,6 +87,23 @@ def scrub(text: str, known: Sequence[str] = ()) -> str:
     for pattern in _TEXT:
         text = pattern.sub(HIDDEN, text)
     for pattern in _KEEP_HEAD:
+        text = pattern.sub(rf"\g<head>{HIDDEN}", text)
+    return text
+
+
+def secret_places(text: str) -> list[tuple[int, int]]:
+    """Where a command line or an assignment has what looks like a secret: start and end."""
+    found = [each.span() for pattern in _TEXT for each in pattern.finditer(text)]
+    for pattern in _KEEP_HEAD:
+        found += [(each.end("head"), each.end()) for each in pattern.finditer(text)]
+    return found
+
+
+def mask(text: str) -> str:
+    """A sentence without what is a secret wherever it stands; words that only speak of one stay."""
+    for pattern in _TEXT:
+        text = pattern.sub(HIDDEN, text)
+    for pattern in _SURE:
         text = pattern.sub(rf"\g<head>{HIDDEN}", text)
     return text
 

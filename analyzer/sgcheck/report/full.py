@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sgcheck.confirm.secrets import secret_places
 from sgcheck.findings.checking import Checked
 from sgcheck.findings.model import Evidence, Finding, Place, at_least
 from sgcheck.report.layout import Page, Span, Styles
@@ -98,13 +99,15 @@ def _excerpt(
 
 
 def _without_secrets(report: ScanReport, file: str, number: int, raw: str) -> str:
-    """A line with the places of sensitive findings starred out, whatever finding shows it."""
+    """A line with the places of sensitive findings, and what looks like a secret, starred out."""
     for finding in report.findings:
         place = finding.place
         if finding.sensitive and place.file == file and place.line <= number <= place.end_line:
             start = place.column - 1 if number == place.line else 0
             end = place.end_column - 1 if number == place.end_line else len(raw)
             raw = raw[:start] + STAR * (end - start) + raw[end:]
+    for begin, stop in secret_places(raw):
+        raw = raw[:begin] + STAR * (stop - begin) + raw[stop:]
     return raw
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sgcheck.findings.model import Finding, at_least
+from sgcheck.report.harmless import clean
 from sgcheck.report.scan_report import ScanReport
-from sgcheck.report.wording import clean
 
 COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 
@@ -50,4 +50,4 @@ def _data(text: str) -> str:
 
 
 def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+    return _data(clean(text).replace("\n", " ")).replace(":", "%3A").replace(",", "%2C")

@@ -7,6 +7,7 @@ from xml.etree import ElementTree as ET
 
 from sgcheck.findings.model import Finding, at_least
 from sgcheck.report.github import text_of
+from sgcheck.report.harmless import clean
 from sgcheck.report.scan_report import ScanReport
 
 _NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -51,4 +52,4 @@ def render(report: ScanReport) -> str:
 
 def _xml(text: str) -> str:
     """Text without the characters that XML cannot hold."""
-    return _NO_XML.sub("\ufffd", text)
+    return clean(_NO_XML.sub("\ufffd", text))

@@ -9,6 +9,8 @@ from typing import Literal, TextIO, TypeAlias
 
 from msgspec import Struct
 
+from sgcheck.report.harmless import clean
+
 ColorChoice: TypeAlias = Literal["auto", "always", "never"]
 StyleName: TypeAlias = Literal["bold", "dim", "red", "green", "yellow", "cyan", "magenta"]
 
@@ -40,14 +42,16 @@ class Terminal(Struct, frozen=True):
         """`text` with colours and a link where both are wanted and possible."""
         if not text:
             return text
+        text = clean(text)
         if self.color and (codes := ";".join(_SGR[name] for name in names)):
             text = f"\x1b[{codes}m{text}\x1b[0m"
         if self.links and url:
-            text = f"\x1b]8;;{url}\x1b\\{text}\x1b]8;;\x1b\\"
+            text = f"\x1b]8;;{clean(url)}\x1b\\{text}\x1b]8;;\x1b\\"
         return text
 
     def plain(self, text: str) -> str:
-        """`text` in the characters that the output has."""
+        """`text` in the characters that the output has, and none that steers it."""
+        text = clean(text)
         return text if self.unicode else text.translate(_ASCII)
 
 

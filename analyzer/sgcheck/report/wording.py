@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Sequence
 
+from sgcheck.report import harmless
 from sgcheck.report.document import same_value
 from sgcheck.report.layout import NO_BREAK
 from sgcheck.resolve.resolution import Because, FieldAnswer, JsonValue, Reason
@@ -24,20 +25,11 @@ OUTCOME_WORDS = {
 }
 """Characters of a condition; what is beyond is cut between two of its parts."""
 
-_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|.)")
-_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+clean = harmless.clean
+
 _BARE_WORD = re.compile(r"[\w./:+@-]+\Z")
 _CHOICES = re.compile(r"\b((?:one|none) of )((?:[^\s,;()]+, ){2,}[^\s,;()]+)")
 _STEP = re.compile(r" (?:and|or) ")
-
-
-def clean(text: str) -> str:
-    """`text` without escape sequences and with control characters made visible as spaces.
-
-    Messages come from the analysed source, which may be anybody's: nothing in them may steer the
-    terminal. Newlines stay.
-    """
-    return _CONTROL.sub(" ", _ESCAPE.sub("", text))
 
 
 def value_text(value: JsonValue, limit: int | None = MAX_VALUE) -> str:
