@@ -1,4 +1,4 @@
-"""Which measured releases have which flags and environment variables (`data/history.json`)."""
+"""Which measured releases have which flags, choices and environment variables (`data/history.json`)."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from typing import Literal, TypeAlias
 
 _FILE = Path(__file__).parent / "data" / "history.json"
 
-Kind: TypeAlias = Literal["flags", "environment"]
+Kind: TypeAlias = Literal["flags", "choices", "environment"]
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """`runs` maps a name to the first and last release of each unbroken stretch that has it.
+    """A choice is named `FIELD=VALUE`, where a release takes any value `FIELD=*`.
+
+    `runs` maps a name to the first and last release of each unbroken stretch that has it.
 
     `successors` maps a flag to the spelling with which a release that has both replaces it.
     """
@@ -41,6 +43,8 @@ class History:
     def known_in(self, kind: Kind, name: str) -> str | None:
         """In which measured releases a name is known, in words; None if in none of them."""
         runs = self.runs[kind].get(name)
+        if not runs and kind == "choices":
+            runs = self.runs[kind].get(name.partition("=")[0] + "=*")
         if not runs:
             return None
         last = len(self.releases) - 1
@@ -63,6 +67,6 @@ def history() -> History:
     data = json.loads(_FILE.read_text(encoding="ascii"))
     runs = {
         kind: {name: tuple((a, b) for a, b in rows) for name, rows in data[kind].items()}
-        for kind in ("flags", "environment")
+        for kind in ("flags", "choices", "environment")
     }
     return History(tuple(data["releases"]), runs, data["successors"])

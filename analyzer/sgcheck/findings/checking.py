@@ -117,21 +117,29 @@ class Checker:
                 continue
             found.append((reading.condition, self._findings(subject, release, index)))
         assert first is not None
+        findings = merge(found, samples)
+        if not (settled.certain or samples):
+            findings = tuple(self._on_one_machine(finding) for finding in findings)
         return Checked(
             launch,
             settled,
             version,
             first.resolution,
-            merge(found, samples),
+            findings,
             problem,
             tuple(use.written for use in first.command.unread),
         )
+
+    def _on_one_machine(self, finding: Finding) -> Finding:
+        """A finding of a machine that was only assumed, and of no other: it is not proved."""
+        is_resolved = any(r.meta.id == finding.rule and r.meta.needs_resolution for r in self.rules)
+        return replace(finding, confidence="likely") if is_resolved else finding
 
     def _release(self, settled: Settled) -> tuple[Release | None, str | None]:
         try:
             found = self.releases.get(settled.version, settled.python, from_file=settled.from_file)
         except (SourceError, NothingToAnalyse) as error:
-            if not settled.from_file:
+            if not (settled.from_file or settled.assumed):
                 raise
             return None, str(error)
         return found, None

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from msgspec import structs
 
 from sgcheck.findings.checking import Checked, Checker, Layers
+from sgcheck.findings.confirming import confirmed
 from sgcheck.findings.resolving import Releases, bare
 from sgcheck.findings.settings import Settings
 from sgcheck.findings.settle import From, Settled, Wish, settle
@@ -43,9 +44,26 @@ class Plan:
 def check_launches(launches: Sequence[Launch], plan: Plan, jobs: int = 1) -> list[Checked]:
     """The launches in their order; with `jobs` above 1 in up to so many processes.
 
-    Of each resolution only release, machine, model and outcome are kept. Raises what `Checker.check` raises.
+    Of each resolution only release, machine, model and outcome are kept. Errors of a release that is only
+    assumed are asked of others. Raises what `Checker.check` raises.
     """
+    from sgcheck_rules.registry import by_id
+
     settled = settle_all(launches, plan.layers)
+    checked = _check_all(launches, settled, plan, jobs)
+
+    def ask(version: str, indices: Sequence[int]) -> dict[int, Checked]:
+        there = [replace(settled[i], version=version, python=None, neighbours=()) for i in indices]
+        found = _check_all([launches[i] for i in indices], there, plan, jobs)
+        return dict(zip(indices, found, strict=True))
+
+    rules = by_id()
+    return confirmed(checked, ask, lambda rule: rules[rule].meta.of_release)
+
+
+def _check_all(
+    launches: Sequence[Launch], settled: Sequence[Settled], plan: Plan, jobs: int
+) -> list[Checked]:
     tasks, count = _tasks(launches, settled, jobs)
     found: dict[int, Checked] = {}
     if count < 2:

@@ -23,7 +23,8 @@ class Meta:
     """What is known of a rule before it runs.
 
     `severity` and `confidence` are those of most of its findings; a single one can be lower.
-    `needs_resolution` rules are not run where the release could not be read.
+    `needs_resolution` rules are not run where the release could not be read. What a rule finds that is
+    not `of_release` holds whatever release the launch is for.
     """
 
     id: str
@@ -32,6 +33,7 @@ class Meta:
     confidence: Confidence
     since: str = "0.1.0"
     needs_resolution: bool = True
+    of_release: bool = True
     aliases: tuple[str, ...] = ()
 
 

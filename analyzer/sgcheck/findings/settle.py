@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias
 from msgspec.structs import replace
 
 from sgcheck.errors import UsageError
+from sgcheck.findings.assumption import Basis, assume, image_dynamo
 from sgcheck.scan.context import flag_value
 from sgcheck.scan.model import Launch
 from sgcheck.world.model_facts import UNKNOWN_MODEL, ModelFacts, load_model
@@ -56,7 +57,8 @@ class Settled:
 
     `version` is a release or a `--sglang` spec (None: the default tree). `targets` holds every machine
     that the launch may run on; with `certain` False they are only samples. `from_file` says that the
-    release is the file's own.
+    release is the file's own. `assumed` says in words why the release is only assumed (`the file names no
+    release`), empty where something names it; `neighbours` are the other releases that it may be.
     """
 
     version: str | None
@@ -71,6 +73,8 @@ class Settled:
     drafts: Mapping[str, ModelFacts]
     env: Mapping[str, str]
     notes: tuple[str, ...] = ()
+    assumed: str = ""
+    neighbours: tuple[str, ...] = ()
 
 
 def settle(launch: Launch, layers: Sequence[tuple[From, Wish]]) -> Settled:
@@ -78,7 +82,13 @@ def settle(launch: Launch, layers: Sequence[tuple[From, Wish]]) -> Settled:
 
     Raises UsageError for a wish that names no machine or model.
     """
-    version, python, version_from, from_file = _version(launch, layers)
+    named = _version(launch, layers)
+    if named is None:
+        basis = assume(launch.image)
+        named = basis.version, None, "default" if basis.version is None else "image's date", False
+    else:
+        basis = Basis()
+    version, python, version_from, from_file = named
     targets, target_from, certain, notes = _targets(launch, layers)
     model, model_from = _model(launch, layers)
     env: dict[str, str] = {}
@@ -97,18 +107,22 @@ def settle(launch: Launch, layers: Sequence[tuple[From, Wish]]) -> Settled:
         _drafts(launch, layers),
         env,
         notes,
+        basis.why,
+        basis.neighbours,
     )
 
 
 def _version(
     launch: Launch, layers: Sequence[tuple[From, Wish]]
-) -> tuple[str | None, str | None, str, bool]:
+) -> tuple[str | None, str | None, str, bool] | None:
     if launch.version is not None:
         return launch.version.version, None, launch.version.source, True
     for name, wish in layers:
         if wish.sglang is not None or wish.python is not None:
             return wish.sglang, wish.python, name, False
-    return None, None, "default", False
+    image = launch.image
+    found = image_dynamo(image.text) if image is not None and image.text is not None else None
+    return (found, None, "Dynamo image tag", True) if found is not None else None
 
 
 def _targets(

@@ -126,13 +126,27 @@ def gpu_hint(
     return TargetHint("gpu", (name,), source, text.text, file.span(*place), weak)
 
 
+NGC_IMAGE = "nvcr.io/nvidia/sglang"
+"""NVIDIA's own image: its tags are months (`25.11-py3`), not releases."""
+_IMAGES = re.compile(r"sglang|sgl-dev|sgl(?=$)")
+_OTHER_IMAGES = re.compile(
+    r"sglang-runtime|sglang[-_]?(router|gateway)|mock|(router|gateway|bench|client|proxy)$"
+)
+
+
+def is_sglang_image(name: str) -> bool:
+    """Whether an image's name (without tag) says that its tag is SGLang's: not a router's, a mock's, …"""
+    last = name.rsplit("/", 1)[-1].lower()
+    return _IMAGES.search(last) is not None and _OTHER_IMAGES.search(last) is None
+
+
 def image_version(image: str) -> str | None:
     """The SGLang release in an image's tag (`lmsysorg/sglang:v0.5.9-cu130` → `0.5.9`), or None.
 
     Only for images that are called after SGLang: the tag of another image is its own version.
     """
     name, tag = split_image(image)
-    if "sglang" not in name.rsplit("/", 1)[-1].lower() or "sglang-runtime" in name.lower():
+    if not is_sglang_image(name) or NGC_IMAGE in name.lower():
         return None
     match = _TAG.match(tag)
     return canonical_version(match.group(1)) if match else None
@@ -155,7 +169,7 @@ _IMAGE_PLATFORMS = (
 def image_platform(image: Image) -> TargetHint | None:
     """The machine other than NVIDIA's that an SGLang image's tag tells (`v0.5.9-rocm700-mi35x`), or None."""
     name, tag = split_image(image.text or "")
-    if "sglang" not in name.lower():
+    if "sglang" not in name.lower() and not is_sglang_image(name):
         return None
     parts = re.split(r"[-_+]", tag.lower())
     for pattern, platform in _IMAGE_PLATFORMS:

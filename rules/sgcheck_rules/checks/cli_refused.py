@@ -147,6 +147,7 @@ def _use(subject: Subject, find: FindingBuilder, use: Use) -> Iterator[Finding]:
             message,
             at=use.word.span,
             key=("unknown", name),
+            severity="warning" if known is not None and _any_release(subject) else "error",
             tip=_calls_it(other) or _tip(near, known),
             fix=_fix(use, other),
         )
@@ -162,6 +163,11 @@ def _use(subject: Subject, find: FindingBuilder, use: Use) -> Iterator[Finding]:
         )
     elif use.flag is not None:
         yield from _values(subject, find, use)
+
+
+def _any_release(subject: Subject) -> bool:
+    """Whether the launch may be for any release: then one that some release takes is no error."""
+    return bool(subject.settled.assumed) and subject.settled.version is None
 
 
 def _calls_it(other: str | None) -> str | None:
@@ -212,11 +218,15 @@ def _values(subject: Subject, find: FindingBuilder, use: Use) -> Iterator[Findin
         more = len(flag.choices) - SHOWN_CHOICES
         listed = choices + (f", … ({more} more)" if more > 0 else "")
         message = f"{release(subject)} has no choice '{shown(value)}' for {flag.name}"
-        if near:
+        known = history().known_in("choices", f"{flag.dest}={value.text}")
+        if known is not None:
+            message += f"; among the measured releases it is known {known}"
+        elif near:
             message += f"; the nearest is {near[0]}"
         yield find.finding(
             message,
             at=value.span,
+            severity="warning" if known is not None and _any_release(subject) else "error",
             key=("choice", flag.name, value.text),
             tip=f"the choices are {listed}",
         )

@@ -29,6 +29,7 @@ META = Meta(
     "warning",
     "likely",
     needs_resolution=False,
+    of_release=False,
 )
 
 _COMPOSE = """\

@@ -28,7 +28,12 @@ from sgcheck.scan.model import SLURM_NODES, SLURM_TOTAL
 from sgcheck_rules.checks.support import known_int
 
 META = Meta(
-    "parallel-size", "Parallel sizes do not fit the GPUs", "error", "proved", needs_resolution=False
+    "parallel-size",
+    "Parallel sizes do not fit the GPUs",
+    "error",
+    "proved",
+    needs_resolution=False,
+    of_release=False,
 )
 
 _POD = """\

@@ -31,6 +31,7 @@ META = Meta(
     "warning",
     "likely",
     needs_resolution=False,
+    of_release=False,
 )
 
 _POD = """\

@@ -26,7 +26,12 @@ from sgcheck.findings.rule import Example, Meta
 from sgcheck.findings.subject import Subject
 
 META = Meta(
-    "repeated-flag", "A flag is given more than once", "warning", "proved", needs_resolution=False
+    "repeated-flag",
+    "A flag is given more than once",
+    "warning",
+    "proved",
+    needs_resolution=False,
+    of_release=False,
 )
 
 BAD = (

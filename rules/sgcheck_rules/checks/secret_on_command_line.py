@@ -30,6 +30,7 @@ META = Meta(
     "warning",
     "likely",
     needs_resolution=False,
+    of_release=False,
 )
 
 BAD = (

@@ -21,6 +21,7 @@ and there is none at all if the error hangs on such a part.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from sgcheck.findings.builder import FindingBuilder
@@ -29,6 +30,8 @@ from sgcheck.findings.rule import Example, Meta
 from sgcheck.findings.subject import Subject
 from sgcheck.resolve.resolution import LaunchError
 from sgcheck_rules.checks.support import one_line, release, span_for, uses_named
+
+_PLATFORM = re.compile(r"\bis_(cuda|hip|npu|cpu|xpu|hpu|musa)\b|\bis_host_cpu|aiter|ascend|intel_")
 
 META = Meta("start-failure", "SGLang refuses to start with these flags", "error", "proved")
 
@@ -79,7 +82,7 @@ def _failure(
     texts = (*reversed(error.conditions), error.message, error.function or "")
     if subject.leans_on_unread(*texts, condition):
         return
-    certain = subject.complete and not condition
+    certain = subject.complete and not condition and not _of_platform(subject, error)
     uses = uses_named(subject, texts)
     where = release(subject)
     when = f" if {one_line(condition, 120)}" if condition else ""
@@ -96,6 +99,13 @@ def _failure(
         because=[evidence],
         tip=_tip(error),
     )
+
+
+def _of_platform(subject: Subject, error: LaunchError) -> bool:
+    """Whether it may be otherwise on a machine that is not NVIDIA's, which nothing rules out."""
+    if subject.settled.certain or not error.conditions:
+        return False
+    return _PLATFORM.search(error.conditions[-1]) is not None
 
 
 def _tip(error: LaunchError) -> str | None:

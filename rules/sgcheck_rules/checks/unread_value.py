@@ -26,7 +26,12 @@ from sgcheck.findings.subject import Subject
 from sgcheck_rules.checks.support import one_line
 
 META = Meta(
-    "unread-value", "A value is known only at run time", "note", "proved", needs_resolution=False
+    "unread-value",
+    "A value is known only at run time",
+    "note",
+    "proved",
+    needs_resolution=False,
+    of_release=False,
 )
 
 BAD = (

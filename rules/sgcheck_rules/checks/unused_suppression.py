@@ -29,6 +29,7 @@ META = Meta(
     "warning",
     "proved",
     needs_resolution=False,
+    of_release=False,
 )
 
 BAD = (
