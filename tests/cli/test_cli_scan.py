@@ -138,6 +138,38 @@ def test_no_resolved_launch_is_exit_code_3() -> None:
     assert FakeReleases.asked == [("0.0.404", True)]
 
 
+def test_a_missing_release_neither_passes_nor_ends_the_scan_of_others() -> None:
+    Path("a.sh").write_text("# sgcheck: sglang=0.0.404\n" + GOOD)
+    Path("b.sh").write_text("# sgcheck: sglang=0.0.1\n" + GOOD)
+    result = scan("a.sh", "b.sh", "--allow-empty")
+    assert result.return_value == 3
+    assert "1 launch not checked, for want of the release" in result.stderr
+    assert scan("b.sh").return_value == 0
+    assert scan("a.sh", "b.sh", "--exit-zero").return_value == 0
+    Path("b.sh").write_text("# sgcheck: sglang=0.0.1\n" + BAD)
+    assert scan("a.sh", "b.sh", "--gpu", "h200").return_value == 1, "a finding says more"
+
+
+def test_a_launch_that_was_not_checked_shows_in_every_format() -> None:
+    Path("a.sh").write_text("# sgcheck: sglang=0.0.404\n" + GOOD)
+    github = scan("a.sh", "--format", "github").stdout
+    assert github.startswith("::warning file=a.sh,line=2,title=sgcheck%3A not checked::")
+    junit = scan("a.sh", "--format", "junit").stdout
+    assert 'skipped="1"' in junit and "<skipped message=" in junit
+    sarif = json.loads(scan("a.sh", "--format", "sarif").stdout)
+    (told,) = sarif["runs"][0]["invocations"][0]["toolExecutionNotifications"]
+    assert told["level"] == "warning" and "0.0.404" in told["message"]["text"]
+    assert told["locations"][0]["physicalLocation"]["region"]["startLine"] == 2
+
+
+def test_one_line_says_how_many_launches_name_no_release() -> None:
+    Path("serve.sh").write_text(GOOD)
+    last = scan("serve.sh", "--gpu", "h200", "--format", "concise").stdout.splitlines()[-1]
+    assert last.startswith("1 launch names no release") and "--sglang" in last
+    named = scan("serve.sh", "--gpu", "h200", "--sglang", "0.0.1", "--format", "concise")
+    assert "names no release" not in named.stdout
+
+
 @pytest.mark.parametrize(
     "args",
     [
@@ -275,13 +307,34 @@ SHORT = (
     "#!/bin/sh\r\n# \xe9 \u2028\nsglang serve --model-path acme/Tiny \\\n\t'--tp-s'  2\t# --tp-s\n"
 )
 LONG = SHORT.replace("'--tp-s'", "'--tp-size'")
+NAMED = ("--gpu", "h200", "--sglang", "0.0.1", "--select", "abbreviated-flag", "--notes")
+
+
+def test_fix_changes_nothing_that_is_not_shown() -> None:
+    Path("serve.sh").write_bytes(SHORT.encode())
+    scan("serve.sh", *NAMED[:-1], "--fix")
+    assert Path("serve.sh").read_bytes() == SHORT.encode()
+
+
+def test_fix_changes_nothing_for_a_release_that_is_only_assumed() -> None:
+    Path("serve.sh").write_bytes(SHORT.encode())
+    scan("serve.sh", "--gpu", "h200", *NAMED[4:], "--fix")
+    assert Path("serve.sh").read_bytes() == SHORT.encode()
+
+
+def test_short_flags_are_only_told_when_they_are_asked_for() -> None:
+    Path("serve.sh").write_bytes(SHORT.encode())
+    told = scan("serve.sh", *NAMED[:4], "--notes", "--format", "json")
+    assert [f for f in findings(told) if f["rule"] == "abbreviated-flag"] == []
+    asked = scan("serve.sh", *NAMED, "--format", "json")
+    assert [f["rule"] for f in findings(asked)] == ["abbreviated-flag"]
 
 
 def test_fix_writes_the_spelling_and_nothing_else() -> None:
     Path("serve.sh").write_bytes(SHORT.encode())
     Path("serve.sh").chmod(0o755)
     Path("again.sh").symlink_to("serve.sh")
-    result = scan("again.sh", "--gpu", "h200", "--fix", "--format", "json")
+    result = scan("again.sh", *NAMED, "--fix", "--format", "json")
     assert result.return_value == 0
     assert Path("serve.sh").read_bytes() == LONG.encode()
     assert Path("serve.sh").stat().st_mode & 0o777 == 0o755
@@ -289,14 +342,14 @@ def test_fix_writes_the_spelling_and_nothing_else() -> None:
     assert "fixed 1 finding in 1 file" in result.stderr
     assert findings(result) == [], "the report is that of the changed file"
     stamp = Path("serve.sh").stat().st_mtime_ns
-    second = scan("again.sh", "--gpu", "h200", "--fix")
+    second = scan("again.sh", *NAMED, "--fix")
     assert "fixed 0 findings" in second.stderr
     assert Path("serve.sh").stat().st_mtime_ns == stamp
 
 
 def test_diff_shows_and_writes_nothing() -> None:
     Path("serve.sh").write_bytes(SHORT.encode())
-    result = scan("serve.sh", "--gpu", "h200", "--diff")
+    result = scan("serve.sh", *NAMED, "--diff")
     assert result.return_value == 0
     assert Path("serve.sh").read_bytes() == SHORT.encode()
     changed = [line for line in result.stdout.split("\n") if line[:1] in "+-" and line[1:2] == "\t"]
@@ -305,21 +358,21 @@ def test_diff_shows_and_writes_nothing() -> None:
 
 
 def test_diff_of_standard_input() -> None:
-    result = scan("-", "--stdin-name", "x.sh", "--gpu", "h200", "--diff", stdin=SHORT)
+    result = scan("-", "--stdin-name", "x.sh", *NAMED, "--diff", stdin=SHORT)
     assert "+\t'--tp-size'  2" in result.stdout
 
 
 def test_a_suppressed_finding_is_not_fixed() -> None:
     text = "sglang serve --model-path a --tp-s 2  # sgcheck: ignore[abbreviated-flag] known\n"
     Path("serve.sh").write_text(text)
-    scan("serve.sh", "--gpu", "h200", "--fix")
+    scan("serve.sh", *NAMED, "--fix")
     assert Path("serve.sh").read_text() == text
 
 
 def test_a_file_of_another_encoding_is_left() -> None:
     data = "sglang serve --model-path a --tp-s 2\n".encode("utf-16")
     Path("serve.sh").write_bytes(data)
-    result = scan("serve.sh", "--gpu", "h200", "--fix")
+    result = scan("serve.sh", *NAMED, "--fix")
     assert Path("serve.sh").read_bytes() == data
     assert "1 more could not be proved harmless" in result.stderr
 
@@ -345,7 +398,7 @@ def test_a_file_that_cannot_be_written_is_one_sentence(
 ) -> None:
     Path("serve.sh").write_bytes(SHORT.encode())
     monkeypatch.setattr("os.access", lambda *_: False)
-    assert run_cli(["scan", "serve.sh", "--gpu", "h200", "--fix"]) == 2
+    assert run_cli(["scan", "serve.sh", *NAMED, "--fix"]) == 2
     assert "cannot write serve.sh: it is read-only" in capsys.readouterr().err
     assert Path("serve.sh").read_bytes() == SHORT.encode()
 

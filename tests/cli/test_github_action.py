@@ -49,7 +49,7 @@ def _run(tmp_path: Path, code: int = 0, **inputs: str) -> tuple[int, list[list[s
     return done.returncode, [line.split("|")[1:] for line in calls.read_text().splitlines()]
 
 
-FIXED = ("--allow-empty", "--format", "github", "--")
+FIXED = ("--fetch", "--allow-empty", "--format", "github", "--")
 needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
 
 

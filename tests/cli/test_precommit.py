@@ -15,7 +15,7 @@ import yaml
 
 ROOT = Path(__file__).parents[2]
 MANIFEST = ROOT / ".pre-commit-hooks.yaml"
-HERE = f"{sys.executable} -m sgcheck scan --offline --allow-empty"
+HERE = f"{sys.executable} -m sgcheck scan --fetch --allow-empty"
 
 pytestmark = [
     pytest.mark.skipif(

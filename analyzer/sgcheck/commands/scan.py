@@ -20,7 +20,7 @@ from sgcheck.files import read_regular
 
 if TYPE_CHECKING:
     from sgcheck.findings.checking import Checked
-    from sgcheck.findings.model import Finding
+    from sgcheck.findings.model import Finding, Severity
     from sgcheck.findings.parallel import Plan
     from sgcheck.findings.rule import Rule
     from sgcheck.findings.settings import Settings
@@ -117,7 +117,14 @@ def scan(paths: tuple[str, ...], **params: Any) -> int:
         _write(found, checked, kept, params, texts)
     fail_on = params["fail_on"] or config.value("fail-on") or "error"
     code = exit_code((f.severity for f in kept.findings), fail_on, params["exit_zero"])
-    return code or _nothing(found, checked, bool(params["allow_empty"] or params["exit_zero"]))
+    if code or params["exit_zero"]:
+        return code
+    return _nothing(found, checked, params["allow_empty"])
+
+
+def _least(params: Mapping[str, Any]) -> Severity:
+    """The lowest severity that people are shown."""
+    return "note" if params["notes"] else "warning"
 
 
 def choose_rules(params: Mapping[str, Any]) -> list[Rule]:
@@ -129,7 +136,8 @@ def choose_rules(params: Mapping[str, Any]) -> list[Rule]:
     return [
         rule
         for rule in rules()
-        if (wanted is None or rule.meta.id in wanted) and rule.meta.id not in unwanted
+        if (rule.meta.default if wanted is None else rule.meta.id in wanted)
+        and rule.meta.id not in unwanted
     ]
 
 
@@ -202,11 +210,13 @@ def _plan(rules: Sequence[Rule], params: Mapping[str, Any], settings: Settings) 
 def _fixed(
     kept: Kept, params: Mapping[str, Any], settings: Settings, texts: Mapping[str, bytes]
 ) -> list[scan_fix.FixedFile]:
-    """The fixes of the findings that are left, proved with all rules."""
+    """The fixes of the findings that are left and shown, proved with all rules."""
+    from sgcheck.findings.model import at_least
     from sgcheck_rules.registry import rules
 
     plan = _plan(rules(), params, settings)
-    return scan_fix.fixed_files(kept.findings, plan, texts)
+    shown = [each for each in kept.findings if at_least(each.severity, _least(params))]
+    return scan_fix.fixed_files(shown, plan, texts)
 
 
 def option_wish(params: Mapping[str, Any]) -> Wish:
@@ -300,7 +310,7 @@ def _write(
         stdout_terminal(params["color"]),
         found.files,
         kept.suppressed,
-        "note" if params["notes"] else "warning",
+        _least(params),
     )
     name = params["output_format"]
     text = render(name, report)
@@ -323,15 +333,26 @@ def _write_baseline(path: str, findings: Sequence[Finding]) -> int:
     return 0
 
 
-def _nothing(found: ScanResult, checked: Sequence[Checked], allowed: bool) -> int:
-    """Exit code 3 where nothing could be analysed, with the reason on standard error."""
-    if allowed:
-        return 0
+def _nothing(found: ScanResult, checked: Sequence[Checked], allow_empty: bool) -> int:
+    """Exit code 3 where a release is missing, or where nothing could be analysed; standard error says why.
+
+    A launch that was not checked must not look like one in which nothing was found.
+    """
+    from sgcheck.report.summary import why_unresolved
+    from sgcheck.report.wording import count
+
     if not found.launches:
+        if allow_empty:
+            return 0
         note(f"no SGLang launch in {found.files} files")
         return EXIT_NOTHING
-    problems = [each.problem for each in checked]
-    if all(problem is not None for problem in problems):
-        note(f"no launch could be resolved: {problems[0]}")
+    missing = [each.problem for each in checked if each.no_release]
+    if missing:
+        launches = count(len(missing), "launch", "launches")
+        note(f"{launches} not checked, for want of the release: {missing[0]}")
+        return EXIT_NOTHING
+    reasons = [why_unresolved(each) for each in checked]
+    if all(reasons):
+        note(f"no launch could be resolved: {reasons[0]}")
         return EXIT_NOTHING
     return 0

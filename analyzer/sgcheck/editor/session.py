@@ -9,6 +9,7 @@ from pathlib import Path
 from sgcheck.errors import NothingToAnalyse, SgcheckError, SourceError
 from sgcheck.findings.checking import Checked, Checker
 from sgcheck.findings.command import Command, Use, read_command
+from sgcheck.findings.confirming import confirmed
 from sgcheck.findings.model import Finding
 from sgcheck.report.wording import effective_steps, place, reason_text, value_text
 from sgcheck.resolve.resolution import Because, FieldAnswer
@@ -53,7 +54,10 @@ class Session:
         reading = read_launches(text, file, beside=near, explicit=False)
         found = ScanResult(reading.launches, reading.skipped, {file: reading.suppressions}, 1)
         try:
-            checked = tuple(self.checker.check(reading.launches)) if reading.launches else ()
+            answers = self.checker.check(reading.launches) if reading.launches else []
+            # Other releases are not asked while somebody types: an assumed one proves nothing then.
+            of_release = {rule.meta.id for rule in self.checker.rules if rule.meta.of_release}
+            checked = tuple(confirmed(answers, None, of_release.__contains__))
             return Seen(text, checked, tuple(self.silence(found, checked)))
         except SgcheckError as error:
             return Seen(text, problem=str(error))

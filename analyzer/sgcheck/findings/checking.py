@@ -27,7 +27,10 @@ Layers = Callable[[str], Sequence[tuple[From, Wish]]]
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """One launch after its check. `problem` says why it could not be resolved."""
+    """One launch after its check. `problem` says why it could not be resolved.
+
+    `no_release` says that it is for want of the release.
+    """
 
     launch: Launch
     settled: Settled
@@ -36,6 +39,7 @@ class Checked:
     findings: tuple[Finding, ...]
     problem: str | None = None
     unread: tuple[str, ...] = ()
+    no_release: bool = False
 
 
 @dataclass(slots=True)
@@ -91,6 +95,7 @@ class Checker:
 
     def _check(self, launch: Launch, settled: Settled, index: int) -> Checked:
         release, problem = self._release(settled)
+        no_release = problem is not None
         if release is not None and is_diffusion(launch, settled.targets[0], release):
             release, problem = None, REASON
         version = release.tree.version if release is not None else settled.version
@@ -128,6 +133,7 @@ class Checker:
             findings,
             problem,
             tuple(use.written for use in first.command.unread),
+            no_release,
         )
 
     def _on_one_machine(self, finding: Finding) -> Finding:

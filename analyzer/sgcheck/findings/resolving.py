@@ -239,7 +239,12 @@ class Releases:
             release.rest()
 
     def _open(self, version: str | None, python: str | None, offline: bool) -> Release:
-        tree = open_tree(version, python=python, offline=offline, progress=self._progress)
+        try:
+            tree = open_tree(version, python=python, offline=offline, progress=self._progress)
+        except SourceError as error:
+            if offline and not self._offline:
+                raise SourceError(f"{error} With --fetch the scan fetches it.") from error
+            raise
         if not tree.holds_server_args():
             raise NothingToAnalyse(
                 f"{tree.origin} {tree.version} has no {SERVER_ARGS}: nothing to analyse."

@@ -24,7 +24,8 @@ class Meta:
 
     `severity` and `confidence` are those of most of its findings; a single one can be lower.
     `needs_resolution` rules are not run where the release could not be read. What a rule finds that is
-    not `of_release` holds whatever release the launch is for.
+    not `of_release` holds whatever release the launch is for. One without `default` runs only when it is
+    selected.
     """
 
     id: str
@@ -34,6 +35,7 @@ class Meta:
     since: str = "0.1.0"
     needs_resolution: bool = True
     of_release: bool = True
+    default: bool = True
     aliases: tuple[str, ...] = ()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sgcheck.findings.model import at_least
 from sgcheck.report.scan_report import ScanReport
-from sgcheck.report.summary import summary_line
+from sgcheck.report.summary import assumed_line, summary_line
 from sgcheck.report.wording import clean
 
 
@@ -18,5 +18,5 @@ def render(report: ScanReport) -> str:
         where = f"{clean(place.file)}:{place.line}:{place.column}"
         message = " ".join(clean(finding.message).split())
         lines.append(f"{where}: {finding.severity}[{finding.rule}] {message}")
-    lines.append(summary_line(report))
+    lines += [line for line in (summary_line(report), assumed_line(report)) if line]
     return report.terminal.plain("".join(line + "\n" for line in lines))

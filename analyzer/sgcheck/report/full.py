@@ -7,7 +7,7 @@ from sgcheck.findings.checking import Checked
 from sgcheck.findings.model import Evidence, Finding, Place, at_least
 from sgcheck.report.layout import Page, Span, Styles
 from sgcheck.report.scan_report import ScanReport
-from sgcheck.report.summary import summary_line, why_unresolved
+from sgcheck.report.summary import assumed_line, summary_line, why_unresolved
 from sgcheck.report.terminal import StyleName
 from sgcheck.report.wording import clean, place
 
@@ -38,6 +38,8 @@ def render(report: ScanReport) -> str:
         where = place(skipped.file, skipped.line)
         page.paragraph(f"{where}: skipped: {clean(skipped.reason)}", DIM, hanging=2)
     page.line(Span(summary_line(report), ("bold",)))
+    if line := assumed_line(report):
+        page.paragraph(line)
     return page.text()
 
 

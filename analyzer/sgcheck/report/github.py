@@ -5,14 +5,23 @@ from __future__ import annotations
 from sgcheck.findings.model import Finding, at_least
 from sgcheck.report.harmless import clean
 from sgcheck.report.scan_report import ScanReport
+from sgcheck.report.summary import assumed_line, why_unresolved
 
 COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 
 
 def render(report: ScanReport) -> str:
-    """The annotations of the findings that people are shown."""
+    """The annotations of the findings that people are shown, and of launches that were not checked."""
     shown = (f for f in report.findings if at_least(f.severity, report.least))
-    return "".join(annotation(finding) + "\n" for finding in shown)
+    lines = [annotation(finding) for finding in shown]
+    for checked in report.launches:
+        if reason := why_unresolved(checked):
+            where = f"file={_property(checked.launch.file)},line={checked.launch.line}"
+            title = _property("sgcheck: not checked")
+            lines.append(f"::warning {where},title={title}::{_data(clean(reason))}")
+    if line := assumed_line(report):
+        lines.append(f"::notice title=sgcheck::{_data(clean(line))}")
+    return "".join(line + "\n" for line in lines)
 
 
 def annotation(finding: Finding) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sgcheck.findings.model import Finding, at_least
 from sgcheck.report.scan_report import ScanReport
-from sgcheck.report.summary import summary_line
+from sgcheck.report.summary import assumed_line, summary_line
 from sgcheck.report.wording import clean
 
 SIGNS = {"error": "🔴", "warning": "🟡", "note": "🔵"}
@@ -14,6 +14,8 @@ def render(report: ScanReport) -> str:
     """The findings that people are shown."""
     shown = [f for f in report.findings if at_least(f.severity, report.least)]
     lines = ["### sgcheck", "", summary_line(report), ""]
+    if line := assumed_line(report):
+        lines += [line, ""]
     if shown:
         lines += ["| | place | rule | finding |", "|---|---|---|---|"]
         lines += [_row(finding) for finding in shown]

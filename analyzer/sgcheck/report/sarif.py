@@ -9,11 +9,13 @@ from __future__ import annotations
 from urllib.parse import quote
 
 from sgcheck import __version__
+from sgcheck.findings.checking import Checked
 from sgcheck.findings.model import Evidence, Finding, Place
 from sgcheck.findings.rule import Rule
 from sgcheck.report.document import Document, dump_pretty
 from sgcheck.report.github import text_of
 from sgcheck.report.scan_report import ScanReport
+from sgcheck.report.summary import why_unresolved
 from sgcheck.resolve.resolution import JsonValue
 
 SCHEMA = (
@@ -25,6 +27,11 @@ FINGERPRINT = "sgcheck/v1"
 def render(report: ScanReport) -> str:
     """One run with all rules and all findings; `results` is there even when it is empty."""
     index = {rule.meta.id: number for number, rule in enumerate(report.rules)}
+    notifications: list[JsonValue] = [
+        {"level": "note", "message": {"text": f"{skipped.file}: skipped: {skipped.reason}"}}
+        for skipped in report.skipped
+    ]
+    notifications += [_not_checked(each) for each in report.launches if why_unresolved(each)]
     run: Document = {
         "tool": {
             "driver": {
@@ -39,17 +46,21 @@ def render(report: ScanReport) -> str:
         "invocations": [
             {
                 "executionSuccessful": True,
-                "toolExecutionNotifications": [
-                    {
-                        "level": "note",
-                        "message": {"text": f"{skipped.file}: skipped: {skipped.reason}"},
-                    }
-                    for skipped in report.skipped
-                ],
+                "toolExecutionNotifications": notifications,
             }
         ],
     }
     return dump_pretty({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
+
+
+def _not_checked(checked: Checked) -> Document:
+    """The notification about a launch that could not be resolved."""
+    launch = checked.launch
+    return {
+        "level": "warning",
+        "message": {"text": f"not checked: {why_unresolved(checked)}"},
+        "locations": [{"physicalLocation": _physical(Place.of(launch.file, launch.span))}],
+    }
 
 
 def _rule(rule: Rule) -> Document:

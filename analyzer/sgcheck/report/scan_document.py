@@ -33,7 +33,10 @@ def _launch(checked: Checked) -> Document:
     launch, settled = checked.launch, checked.settled
     shown = launch.to_json()
     document: Document = {key: _json(value) for key, value in shown.items()}
-    document["sglang"] = {"version": checked.version, "from": settled.version_from}
+    release: Document = {"version": checked.version, "from": settled.version_from}
+    if settled.assumed:
+        release["assumed"] = settled.assumed
+    document["sglang"] = release
     targets = settled.targets if settled.certain else settled.targets[:1]
     document["target"] = {
         "arch": ",".join(dict.fromkeys(target.arch for target in targets)),

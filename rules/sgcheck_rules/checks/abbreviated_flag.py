@@ -2,7 +2,8 @@
 
 ## What it finds
 
-Spellings such as `--mem-frac` that the parser accepts because only one of its flags begins so.
+Spellings such as `--mem-frac` that the parser accepts because only one of its flags begins so. The rule is
+off unless it is selected (`--select abbreviated-flag --notes`).
 
 ## Why it matters
 
@@ -25,7 +26,12 @@ from sgcheck.findings.subject import Subject
 from sgcheck_rules.checks.support import release
 
 META = Meta(
-    "abbreviated-flag", "A flag is written in short", "note", "proved", needs_resolution=False
+    "abbreviated-flag",
+    "A flag is written in short",
+    "note",
+    "proved",
+    needs_resolution=False,
+    default=False,
 )
 
 BAD = (

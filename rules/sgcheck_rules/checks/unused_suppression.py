@@ -44,7 +44,7 @@ BAD = (
 GOOD = (
     Example(
         "serve.sh",
-        "# sgcheck: ignore[abbreviated-flag] kept short for the slides\n"
+        "# sgcheck: ignore[repeated-flag] the last one counts\n"
         "sglang serve --model-path Qwen/Qwen3-8B --mem-frac 0.8\n",
     ),
 )
