@@ -44,6 +44,7 @@ logger = logging.getLogger(__name__)
 class ServerArgs:
     model_path: str = ""
     answer: object = None
+    other: object = None
 
     def resolve_once(self):
 {body}

@@ -87,6 +87,23 @@ class AnswerWriter:
                 changed = [c for c in answer.cases if not same_value(c.value, answer.user_value)]
                 self._cases(changed, 4, "→ ")
 
+    def passed_on(self, answers: Sequence[FieldAnswer]) -> None:
+        """Flags whose value SGLang uses in another field or another form."""
+        if not answers:
+            return
+        self.page.heading("your flags that SGLang converts or moves")
+        for answer in answers:
+            flag = flag_in(self.argv, answer.name) or answer.name
+            names = [name for name in answer.passed_on if name != answer.name]
+            where = f" (to {', '.join(names)})" if names else ""
+            given = value_text(answer.user_value)
+            if answer.status == "decided":
+                value = Span(value_text(answer.value), VALUE)
+                self.page.line(f"{flag} {given} → ", value, where, indent=2)
+            else:
+                self.page.line(f"{flag} {given}{where}", indent=2)
+                self._cases(answer.cases, 4, "→ ")
+
     def rest(self, total: int, noun: str, indent: int, limit: int = MAX_CASES) -> None:
         """Says how much a limit hid."""
         if not self.verbose and total > limit:
@@ -169,6 +186,11 @@ class AnswerWriter:
 
 
 def is_forced(answer: FieldAnswer) -> bool:
+    """True when the user set the field and some path ends with another value that it is not used for."""
+    return is_changed_by_tree(answer) and not answer.passed_on
+
+
+def is_changed_by_tree(answer: FieldAnswer) -> bool:
     """True when the user set the field and some path ends with another value."""
     if not answer.user_set or answer.status == "unknown" or answer.user_value == "?":
         return False

@@ -232,6 +232,8 @@ def answer_document(answer: FieldAnswer, trace: bool = True) -> Document:
     document["user_value"] = _known(answer.user_value)
     document["user_set"] = answer.user_set
     document["default"] = _known(answer.default)
+    if answer.passed_on:
+        document["passed_on"] = list(answer.passed_on)
     if trace:
         document["because"] = [_because(step) for step in answer.because]
     return document

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from sgcheck.report.answers import DIM, FORCED, MAX_CASES, OPEN, AnswerWriter, is_forced
+from sgcheck.report.answers import (
+    DIM,
+    FORCED,
+    MAX_CASES,
+    OPEN,
+    AnswerWriter,
+    is_changed_by_tree,
+    is_forced,
+)
 from sgcheck.report.document import Selection, is_changed
 from sgcheck.report.layout import NO_BREAK, Page, Span
 from sgcheck.report.terminal import Terminal
@@ -72,6 +80,9 @@ def render_check(
         title = "fields that are not at their default" if selection.changed else "fields"
         writer.listing(title, selection.fields_of(resolution))
     writer.forced([answer for answer in resolution.fields.values() if is_forced(answer)])
+    writer.passed_on(
+        [a for a in resolution.fields.values() if a.passed_on and is_changed_by_tree(a)]
+    )
     _log(writer, resolution.log)
     _environment(page, resolution)
     _counts(writer, list(resolution.fields.values()))

@@ -14,6 +14,7 @@ from sgcheck.resolve import effective, endings
 from sgcheck.resolve.environment import environment
 from sgcheck.resolve.expand import Expanded, expand, shown
 from sgcheck.resolve.explored import Explored
+from sgcheck.resolve.passed_on import passed_on
 from sgcheck.resolve.places import Place, field_places, option_place
 from sgcheck.resolve.plain import plain
 from sgcheck.resolve.resolution import (
@@ -143,7 +144,7 @@ class Answers:
         self.machine = machine
         self.record = machine.record
         self.code = machine.interpreter.code
-        self.trace = trace
+        self.trace = None if trace is None or trace.quiet else trace
         self.explored = explored
         self.usual = predictor.untouched
         self.initial = trace.initial if trace is not None else {}
@@ -359,6 +360,7 @@ class Answers:
         answer = self.expanded(self.value(name))
         because = self.because(name, user_set, None if initial is _MISSING else plain(initial))
         because = self.fallen_back(name, because, answer)
+        changed = user_set and any(value != user_value for _, value in answer.cases)
         base = FieldAnswer(
             name,
             "decided",
@@ -366,6 +368,7 @@ class Answers:
             user_set=user_set,
             default=shown_default,
             because=because,
+            passed_on=self.passed_on(name, because) if changed else (),
         )
         if answer.reason is not None:
             return replace(base, status="unknown", reason=self._placed(name, answer.reason))
@@ -410,6 +413,22 @@ class Answers:
             else self.default(name, initial, effective=final)
         )
         return tuple(reversed(steps))
+
+    def passed_on(self, name: str, steps: tuple[Because, ...]) -> tuple[str, ...]:
+        """The fields that got the value of a flag whose own field ends with another one."""
+        found: dict[str, None] = {}
+        written = [step for step in steps if step.kind in ("write", "declared") and step.effective]
+        for file in dict.fromkeys(step.file for step in written if step.file is not None):
+            others = [
+                event
+                for field, events in self.by_field.items()
+                if field != name and field not in self.user_set
+                for event in events
+            ]
+            source = self.tree.read(file).decode("utf-8", "replace").split("\n")
+            names = passed_on(name, written, others, source, file)
+            found.update(dict.fromkeys(n for n in names if n in self.defaults))
+        return tuple(found)
 
     def _placed(self, name: str, reason: Reason) -> Reason:
         """A reason with a line: where it has none of its own, the last that left the field open."""

@@ -314,12 +314,12 @@ class Predictor:
             return self._nothing(launch, module)
         world = machine.world
         fields = machine.fields or {}
-        recorder = Trace(frozenset(fields)) if trace else None
+        recorder = Trace(frozenset(fields), quiet=not trace)
         kept = Snapshot()
 
         def keep(record: Any, run: Run) -> None:
             kept.values = run.values
-            kept.events = list(recorder.events) if recorder is not None else []
+            kept.events = list(recorder.events)
 
         with (
             machine.interpreter.running(OpaqueOperations(), **self._limits),
@@ -329,7 +329,7 @@ class Predictor:
             world.enter(launch, before, argv)
             code = self.code.live_code() if unknown else ()
             world.forget_models(unknown, code, launch.model.given)
-            machine.parser.begin(journal, recorder)
+            machine.parser.begin(journal, recorder if trace else None)
             try:
                 run = run_launch(module, argv, recorder, keep)
                 kept.records = list(world.log.records)
@@ -381,7 +381,7 @@ class Predictor:
             return self._nothing(launch, module)
         world = machine.world
         fields = machine.fields or {}
-        recorder = Trace(frozenset(fields)) if trace else None
+        recorder = Trace(frozenset(fields), quiet=not trace)
         with (
             machine.interpreter.running(explorer, **self._limits),
             machine.interpreter.session(),

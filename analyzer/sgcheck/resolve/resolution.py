@@ -59,7 +59,11 @@ class Case(Struct, frozen=True):
 
 
 class FieldAnswer(Struct, frozen=True):
-    """The answer for one field (or one effective backend, then `name` is the field it is read from)."""
+    """The answer for one field (or one effective backend, then `name` is the field it is read from).
+
+    `passed_on` names the fields that got the user's value where this one ends with another: itself
+    where the value is converted.
+    """
 
     name: str
     status: Status
@@ -70,6 +74,7 @@ class FieldAnswer(Struct, frozen=True):
     user_set: bool = False
     default: JsonValue = None
     because: tuple[Because, ...] = ()
+    passed_on: tuple[str, ...] = ()
 
 
 class LaunchError(Struct, frozen=True):

@@ -159,10 +159,8 @@ def resolution(
     if first is None or first.machine is None:
         reason = next((loss.reason for loss in whole.losses if loss.reason), Reason("no-path"))
         return _nothing(predictor, launch, argv, reason)
-    recorder = None
-    if trace:
-        recorder = Trace(frozenset(first.machine.fields or {}))
-        recorder.on_construct(dict(first.initial))
+    recorder = Trace(frozenset(first.machine.fields or {}), quiet=not trace)
+    recorder.on_construct(dict(first.initial))
     return report(predictor, launch, argv, whole, space, first.machine, recorder, first.environment)
 
 

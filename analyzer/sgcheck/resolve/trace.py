@@ -63,10 +63,11 @@ _KEPT_DISPLAYS = 4000
 
 
 class Trace:
-    """Collects events for one record class."""
+    """Collects events for one record class; a quiet one only what the command line gave."""
 
-    def __init__(self, fields: frozenset[str]) -> None:
+    def __init__(self, fields: frozenset[str], *, quiet: bool = False) -> None:
         self.fields = fields
+        self.quiet = quiet
         self.events: list[Event] = JoinedList()
         self.initial: dict[str, Any] = {}
         self._displays: dict[str, list[tuple[Any, str, int, str]]] = {}
@@ -77,6 +78,8 @@ class Trace:
         """Start to listen; `Interpreter.running` stops it."""
         R.record_class = record_class
         R.on_construct = self.on_construct
+        if self.quiet:
+            return
         R.on_write = self.on_write
         R.on_declare = self.on_declare
         R.on_display = self.on_display
@@ -85,7 +88,10 @@ class Trace:
     def on_construct(self, values: dict[str, Any]) -> None:
         """The record is made from the command line."""
         if not self.initial:
-            self.initial.update(values)
+            # As they were then: what is built on one path is taken back for the next.
+            for name, value in values.items():
+                kind = type(value)
+                self.initial[name] = kind(value) if kind in (list, dict) else value
 
     def _add(self, kind: str, field: str, value: Any, file: str, line: int, function: str) -> None:
         if R.journal is not None:

@@ -4,7 +4,8 @@
 
 A value that the file gives and that resolution overwrites: a chunk size that the model does not allow, a cache
 that a mode turns off, a parallel size that another flag sets. Words for "let SGLang choose" (`auto`) and mere
-spellings of the same value are left out.
+spellings of the same value are left out, and so is a value that SGLang uses in another place or form: one that
+moves to another field, one that is divided among ranks.
 
 ## Why it matters
 
@@ -13,13 +14,15 @@ that is not in force.
 
 ## What to do
 
-Write the value that is in force, or change the flag that forces it: the finding names the deciding line.
+Change the flag that forces it: the finding names the deciding line. Where the launch was predicted with the
+value in force instead, and nothing else changes, the finding says to write that value.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from sgcheck.findings.builder import FindingBuilder
 from sgcheck.findings.command import Use, dests
@@ -28,7 +31,7 @@ from sgcheck.findings.rule import Example, Meta
 from sgcheck.findings.subject import Subject
 from sgcheck.report.document import same_value
 from sgcheck.report.wording import effective_steps
-from sgcheck.resolve.resolution import Because, JsonValue
+from sgcheck.resolve.resolution import Because, FieldAnswer, JsonValue, Resolution
 from sgcheck_rules.checks.support import SAME_VALUE, one_line, release, shown
 
 META = Meta("forced", "SGLang overwrites a value that the file gives", "warning", "proved")
@@ -46,6 +49,24 @@ python3 -m sglang.launch_server --model-path Qwen/Qwen3-30B-A3B-FP8 --tp 2 \\
 )
 
 GOOD = (
+    Example(
+        "moved.sh",
+        """\
+python3 -m sglang.launch_server --model-path deepseek-ai/DeepSeek-V3 --tp-size 8 \\
+  --dp-size 8 --enable-dp-attention
+""",
+        sglang="0.5.23",
+        gpu="h200",
+    ),
+    Example(
+        "divided.sh",
+        """\
+python3 -m sglang.launch_server --model-path deepseek-ai/DeepSeek-V3 --tp-size 8 \\
+  --dp-size 8 --enable-dp-attention --chunked-prefill-size 8192
+""",
+        sglang="0.5.9",
+        gpu="h200",
+    ),
     Example(
         "serve.sh",
         """\
@@ -74,10 +95,13 @@ def check(subject: Subject, find: FindingBuilder) -> Iterator[Finding]:
         if given in LEFT_TO_SGLANG or _same(given, answer.value):
             continue
         steps = [step for step in effective_steps(answer) if step.kind in ("write", "declared")]
-        if not steps or _is_spelling(name, given, answer.value, steps):
+        if not steps or answer.passed_on or _is_spelling(name, given, answer.value, steps):
             continue
         conditions = [text for step in steps for text in step.conditions]
         if subject.leans_on_unread(*conditions):
+            continue
+        there = _with_value_in_force(subject, use, answer)
+        if there is not None and _is_used(subject.resolution, there, name, given):
             continue
         why = f" because {one_line(conditions[-1], 120)}" if conditions else ""
         yield find.finding(
@@ -86,10 +110,70 @@ def check(subject: Subject, find: FindingBuilder) -> Iterator[Finding]:
             key=(use.name, str(use.value), shown(answer.value)),
             confidence="proved" if subject.complete else "likely",
             because=[find.step(step) for step in steps],
-            tip=f"write {use.name} {shown(answer.value)}, or see `sgcheck why {name}`"
-            if isinstance(answer.value, str | int | float) and not isinstance(answer.value, bool)
-            else f"see `sgcheck why {name}`",
+            tip=_tip(subject.resolution, there, name, use, answer),
         )
+
+
+def _with_value_in_force(subject: Subject, use: Use, answer: FieldAnswer) -> Resolution | None:
+    """The launch with the value that is in force written instead; None where that cannot be said."""
+    value = answer.value
+    if subject.launch.config is not None or not subject.complete:
+        return None
+    if isinstance(value, bool):
+        if value is not False or use.values:
+            return None
+        return subject.what_if(subject.command.without(answer.name).prediction_argv())
+    if not isinstance(value, str | int | float):
+        return None
+    command = subject.command
+    words: list[str] = []
+    for each in command.uses:
+        if each is use:
+            words += [each.spelling, str(value)]
+        else:
+            words += replace(command, uses=(each,), stray=()).prediction_argv()
+    return subject.what_if([*words, *(word.text or "" for word in command.stray)])
+
+
+def _is_used(here: Resolution, there: Resolution, name: str, given: JsonValue) -> bool:
+    """Whether the value counts in another form or place: writing the one in force gives another one.
+
+    Either the field is computed from what is written, or another field has what was written for it.
+    """
+    if there.outcome.status != "ok" or name not in there.fields:
+        return False
+    if not same_value(there.fields[name].value, here.fields[name].value):
+        return True
+    return any(
+        other != name
+        and not answer.user_set
+        and same_value(answer.value, given)
+        and other in there.fields
+        and not same_value(there.fields[other].value, given)
+        for other, answer in here.fields.items()
+    )
+
+
+def _tip(
+    here: Resolution, there: Resolution | None, name: str, use: Use, answer: FieldAnswer
+) -> str:
+    """What to do: to write the value in force, only where that was predicted to change nothing."""
+    see = f"see `sgcheck why {name}`"
+    if (
+        there is None
+        or there.outcome != here.outcome
+        or dict(there.env_after) != dict(here.env_after)
+    ):
+        return see
+    for other, known in here.fields.items():
+        found = there.fields.get(other)
+        if found is None or (found.status, found.cases) != (known.status, known.cases):
+            return see
+        if not same_value(found.value, known.value):
+            return see
+    if isinstance(answer.value, bool):
+        return f"remove {use.name}, or {see}"
+    return f"write {use.name} {shown(answer.value)}, or {see}"
 
 
 def _given(use: Use) -> JsonValue:
