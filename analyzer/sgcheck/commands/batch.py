@@ -52,6 +52,7 @@ WINDOW_PER_JOB = 4
     help="Processes; 0 for one per CPU. Default: 1.",
 )
 @options.source_options()
+@options.depth_option()
 @options.field_options()
 @options.exit_options()
 @options.config_options()
@@ -69,7 +70,8 @@ def batch(cases: str, models_root: str | None, jobs: int, **params: Any) -> int:
     selection = Selection(
         frozenset(names) if names else None, params["changed"], not params["no_trace"]
     )
-    settings = BatchSettings(options.choose_source(params, config), root, selection)
+    source = options.choose_source(params, config)
+    settings = BatchSettings(source, root, selection, params["depth"])
     with open_cases(cases) as stream:
         lines = (line for line in stream if line.strip())
         return run_batch(

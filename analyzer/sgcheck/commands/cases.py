@@ -18,6 +18,7 @@ from sgcheck.report.lines import LineWriter
 
 if TYPE_CHECKING:
     from sgcheck.resolve.launch import Launch
+    from sgcheck.resolve.predict import Depth
     from sgcheck.world.model_facts import ModelFacts
 
 KEPT_MODELS = 256
@@ -30,6 +31,7 @@ class BatchSettings:
     source: SourceChoice
     root: Path
     selection: Selection
+    depth: Depth = "arguments"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,7 @@ class CaseWorker:
         selection = self._settings.selection
         launch = self._launch(case)
         predictor = self._pool.get(case.get("sglang"))
-        resolution = predictor.check(launch, trace=selection.trace)
+        resolution = predictor.check(launch, trace=selection.trace, depth=self._settings.depth)
         line = self._writer.line(resolution, case.get("id"))
         names = selection.names or frozenset()
         absent = names - resolution.fields.keys() if resolution.fields else frozenset[str]()

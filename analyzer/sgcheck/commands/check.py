@@ -26,6 +26,7 @@ from sgcheck.resolve.resolution import Resolution
 @options.launch_options()
 @options.format_option(list(FORMATS))
 @options.field_options()
+@options.depth_option()
 @option("Output", "--verbose", "-v", is_flag=True, help="Shorten nothing.")
 @options.exit_options()
 @options.color_option()
@@ -37,7 +38,7 @@ def check(ctx: click.Context, /, **params: Any) -> int:
     config = options.load_configuration(params)
     choice = options.choose_launch(ctx, config)
     trace = not params["no_trace"]
-    tree, results = engine.answers(choice, trace=trace)
+    tree, results = engine.answers(choice, trace=trace, depth=params["depth"])
     names = options.split_names(params["fields"])
     check_names(names, results)
     selection = Selection(frozenset(names) if names else None, params["changed"], trace)

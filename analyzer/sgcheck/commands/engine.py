@@ -11,6 +11,7 @@ from sgcheck.commands.output import note
 
 if TYPE_CHECKING:
     from sgcheck.resolve.launch import Launch
+    from sgcheck.resolve.predict import Depth
     from sgcheck.resolve.resolution import Resolution
     from sgcheck.resolve.why import WhyReport
     from sgcheck.sandbox.predictor import SandboxedPredictor
@@ -42,7 +43,9 @@ def open_predictor(
     return SandboxedPredictor(find_tree(source), packages=packages or None)
 
 
-def answers(choice: LaunchChoice, *, trace: bool = True) -> tuple[Tree, list[Resolution]]:
+def answers(
+    choice: LaunchChoice, *, trace: bool = True, depth: Depth = "arguments"
+) -> tuple[Tree, list[Resolution]]:
     """The tree and one resolution per target; what has been answered before is not run again.
 
     An answer is kept under a digest of all that it depends on (see `findings.store`).
@@ -55,7 +58,7 @@ def answers(choice: LaunchChoice, *, trace: bool = True) -> tuple[Tree, list[Res
     tree = find_tree(choice.source)
     launches = make_launches(choice, model)
     packages = sorted(choice.packages.items())
-    extra = f"{tree.origin} {tree.version} {tree.ref} {trace} {packages}"
+    extra = f"{tree.origin} {tree.version} {tree.ref} {trace} {depth} {packages}"
     store = Store(cache_dir() / "answers", tree.digest, extra)
     predictor: SandboxedPredictor | None = None
     results: list[Resolution] = []
@@ -68,7 +71,7 @@ def answers(choice: LaunchChoice, *, trace: bool = True) -> tuple[Tree, list[Res
             predictor = predictor or SandboxedPredictor(
                 tree, packages=choice.packages or None, once=len(launches) == 1
             )
-            found = predictor.check(launch, trace=trace)
+            found = predictor.check(launch, trace=trace, depth=depth)
             if is_lasting(found):
                 store.put("check", launch, found)
         results.append(found)

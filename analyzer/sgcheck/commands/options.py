@@ -278,6 +278,17 @@ def field_options() -> Callable[[Any], Any]:
     )
 
 
+def depth_option() -> Callable[[Any], Any]:
+    """`--depth`: how far a launch is followed."""
+    return option(
+        "Launch",
+        "--depth",
+        type=click.Choice(["arguments", "kernels"]),
+        default="kernels",
+        help="Follow a launch through its arguments, or down to what it builds and runs (default).",
+    )
+
+
 def color_option() -> Callable[[Any], Any]:
     """`--color`."""
     return option(

@@ -148,9 +148,21 @@ def is_own_class_attribute(cls: type, name: str) -> bool:
     return False
 
 
+FACES: set[type] = set()
+"""Classes of the world that show a forbidden name as plain data of their own."""
+
+
+def tree_subclasses(cls: type) -> list[type]:
+    """`cls.__subclasses__()` of a class of the tree: those that the tree made."""
+    found: list[type] = type.__subclasses__(cls)
+    return [each for each in found if natives.is_tree_class(each)]
+
+
 def check_read(obj: Any, name: str) -> None:
     """Refuse what may not be read. `name` is a plain string."""
     if name in FORBIDDEN_ATTRIBUTES:
+        if type(obj) in FACES and not name.startswith("__"):
+            return
         if name in _CARRIED:
             if _may_carry(obj):
                 raise Refused(f"attribute {name}")

@@ -95,6 +95,8 @@ def _special_attribute(obj: Any, name: str) -> Any:
         return access.namespace(obj)
     if name in access.RAW:
         return access.raw_access(getattr(obj, name), name, attribute)
+    if name == "__subclasses__" and issubclass(type(obj), type) and natives.is_tree_class(obj):
+        return partial(access.tree_subclasses, obj)
     if name == "__self__" and type(obj) is MethodType:
         if access.is_tree_function(obj.__func__):
             return obj.__self__

@@ -8,12 +8,13 @@ the tree is asked of the world.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from types import CodeType, ModuleType
 from typing import Any, Protocol
 
 from sgcheck.interp import builtins as tree_builtins
-from sgcheck.interp.access import Lazy, real_names, tree_frame
+from sgcheck.interp.access import Lazy, module_names, real_names, tree_frame
 from sgcheck.interp.guards import force
 from sgcheck.interp.journal import Journal
 from sgcheck.interp.merge import UnionDict
@@ -38,6 +39,25 @@ class World(Protocol):
 
     def adapt(self, name: str, space: dict[str, Any]) -> None:
         """A module of the tree has run: replace the functions that are modelled."""
+
+    def intercept(self, name: str) -> Callable[[str, Any], Any] | None:
+        """What a module binds at its top level goes through this (name, value), where it is not None."""
+
+
+class _Intercepted(dict[str, Any]):
+    """The top level of a module whose bindings a world model may replace as they are made."""
+
+    def __init__(self, space: dict[str, Any], model: Callable[[str, Any], Any]) -> None:
+        self._space, self._model = space, model
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self._space[name] = self._model(name, value)
+
+    def __getitem__(self, name: str) -> Any:
+        return self._space[name]
+
+    def __delitem__(self, name: str) -> None:
+        del self._space[name]
 
 
 class TreeModule(ModuleType):
@@ -64,6 +84,7 @@ class Loader:
         self.modules: dict[str, Any] = {}
         self.loaded: dict[str, Any] = UnionDict()
         self.environ: Environ | None = None
+        self.registering = False
         self._session: Journal | None = None
         self._brought: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {}
         self.builtins = tree_builtins.make_builtins(
@@ -121,6 +142,8 @@ class Loader:
     def _lazy(self, module: str, name: str, bound: str) -> Any:
         space = tree_frame().f_globals
         present = self.modules.get(module)
+        if present is None and self.registering and self._registers(module, name):
+            present = self.modules.get(module)
         if present is not None and name in vars(present):
             found = ModuleType.__getattribute__(present, "__dict__")[name]
             if type(found) is not Lazy:
@@ -129,6 +152,25 @@ class Loader:
         # What the first imports name, Python would have imported with them: before any launch.
         past = self.environ is not None and self.environ.bodies_are_past
         return Lazy(module, name, bound, space, self._load_past if past else self._load_name)
+
+    def _registers(self, module: str, name: str) -> bool:
+        """Run a module, or the submodule that `name` is, that registers something as it is imported."""
+        done = False
+        for each in (module, f"{module}.{name}"):
+            if self.in_tree(each) and each not in self.modules and self.code.registers(each):
+                self.load(each)
+                done = True
+        return done
+
+    def see_registrations(self) -> None:
+        """From here on, modules that register something run where Python would have run them."""
+        self.registering = True
+        for loaded in list(self.modules.values()):
+            if not isinstance(loaded, TreeModule):
+                continue
+            for value in list(module_names(loaded).values()):
+                if type(value) is Lazy and value.module not in self.modules:
+                    self._registers(value.module, value.name)
 
     def _load_past(self, module: str, name: str) -> Any:
         assert self.environ is not None
@@ -256,7 +298,11 @@ class Loader:
             ):
                 if R.region is not None:
                     R.journal = Journal()
-                exec(code, space)
+                model = self.world.intercept(name)
+                if model is None:
+                    exec(code, space)
+                else:
+                    exec(code, space, _Intercepted(space, model))
             R.region = R.journal = None
             self.world.adapt(name, space)
         except BaseException:

@@ -12,6 +12,7 @@ from msgspec.json import encode
 
 from sgcheck.resolve.resolution import (
     Because,
+    Cell,
     FieldAnswer,
     JsonValue,
     LaunchError,
@@ -20,6 +21,7 @@ from sgcheck.resolve.resolution import (
     OutcomeCase,
     Reason,
     Resolution,
+    Running,
     Target,
     TreeInfo,
 )
@@ -124,6 +126,49 @@ def check_document(
     }
     if resolution.assumed:
         document["assumed"] = [{"path": a.path, "kind": a.kind} for a in resolution.assumed]
+    if resolution.running is not None:
+        document["running"] = running_document(resolution.running, selection.trace)
+    return document
+
+
+def running_document(running: Running, trace: bool) -> Document:
+    """What is built and runs; without a trace the lines that made it so are left out."""
+    document: Document = {}
+    rows: list[JsonValue]
+    for name, role in (("main", running.main), ("draft", running.draft)):
+        if role is not None:
+            rows = [
+                {
+                    "kind": row.kind,
+                    "count": row.count,
+                    "names": row.names,
+                    **{part: cell_document(cell, trace) for part, cell in row.cells.items()},
+                }
+                for row in role.layers
+            ]
+            parts = {part: cell_document(cell, trace) for part, cell in role.parts.items()}
+            document[name] = {**parts, "layers": rows}
+    if running.reason is not None:
+        document["reason"] = _reason(running.reason)
+    return document
+
+
+def cell_document(cell: Cell, trace: bool) -> Document:
+    """One fact of what runs."""
+    document: Document = {"status": cell.status}
+    if cell.status == "decided":
+        document["value"] = cell.value
+    elif cell.status == "conditional":
+        document["cases"] = [{"condition": c.condition, "value": c.value} for c in cell.cases]
+    if cell.reason is not None:
+        document["reason"] = _reason(cell.reason)
+    if cell.raises is not None:
+        document["raises"] = _error(cell.raises)
+    if trace and cell.because:
+        document["because"] = [
+            {"file": b.file, "line": b.line, "function": b.function, "value": b.value, "url": b.url}
+            for b in cell.because
+        ]
     return document
 
 
@@ -180,6 +225,8 @@ def dump_pretty(document: JsonValue) -> str:
 def outcome_document(outcome: Outcome) -> Document:
     """An outcome as JSON."""
     document: Document = {"status": outcome.status}
+    if outcome.stage is not None:
+        document["stage"] = outcome.stage
     if outcome.error is not None:
         document["error"] = _error(outcome.error)
     if outcome.status == "conditional" or outcome.cases:

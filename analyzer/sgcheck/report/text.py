@@ -16,6 +16,7 @@ from sgcheck.report.answers import (
 )
 from sgcheck.report.document import Selection, is_changed
 from sgcheck.report.layout import NO_BREAK, Page, Span
+from sgcheck.report.running import running_block
 from sgcheck.report.terminal import Terminal
 from sgcheck.report.wording import (
     argv_text,
@@ -76,6 +77,8 @@ def render_check(
     _verdict(page, resolution)
     _outcome_details(writer, resolution.outcome)
     writer.table(resolution.effective)
+    if resolution.running is not None:
+        running_block(page, resolution.running, verbose)
     if selection.names is not None or selection.changed:
         title = "fields that are not at their default" if selection.changed else "fields"
         writer.listing(title, selection.fields_of(resolution))
@@ -103,6 +106,9 @@ def verdict_spans(outcome: Outcome, release: str, arch: str) -> tuple[Span, str]
             return sign, f"{release} starts on {arch}, but not in every case"
         case "unknown":
             sign = Span("?", ("bold", "magenta"))
+            if outcome.stage is not None:
+                how_far = f"beyond its arguments it was followed to: {outcome.stage}"
+                return sign, f"{release} takes these arguments on {arch}; {how_far}"
             return sign, f"It cannot be said whether {release} starts on {arch}"
 
 

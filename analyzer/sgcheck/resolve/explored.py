@@ -53,6 +53,8 @@ class Explored(Struct):
     imported: Mapping[str, Any] = field(default_factory=dict)
     given: Condition = TRUE
     """What holds on all paths: the rest cannot be."""
+    record: Any = None
+    """The record itself, where there was one path only and it came to its end."""
 
     def undecided(self) -> Reason | None:
         """Why nothing can be said at all; None where something is known."""

@@ -96,7 +96,7 @@ class Machine:
 
     def _transformers(self, world: World) -> Mapping[str, Any]:
         from sgcheck.world import transformers, unknown_transformers
-        from sgcheck.world.torch_ import DTYPES, dtype
+        from sgcheck.world.tensors.dtypes import DTYPES, dtype
 
         logging: Facade = world.import_module("logging")
         modules = transformers.build_modules(

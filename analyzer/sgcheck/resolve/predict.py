@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from sgcheck.errors import NothingToAnalyse
 from sgcheck.interp.opaque import OpaqueOperations
@@ -44,6 +44,8 @@ __all__ = ["Launch", "Predictor"]
 
 Report = Callable[..., Any]
 T = TypeVar("T")
+Depth: TypeAlias = Literal["arguments", "kernels"]
+"""How far a launch is followed: through its arguments, or down to what runs."""
 
 KEPT_MACHINES = 6
 COLLECTED_MACHINES = 4
@@ -111,19 +113,32 @@ class Predictor:
 
     # -- predicting ----------------------------------------------------------------
 
-    def check(self, launch: Launch, *, trace: bool = True, explore: bool = True) -> Resolution:
+    def check(
+        self,
+        launch: Launch,
+        *,
+        trace: bool = True,
+        explore: bool = True,
+        depth: Depth = "arguments",
+    ) -> Resolution:
         """Predict one launch. Never raises for what the tree does; UsageError for a bad launch.
 
         Without `explore` a launch is run once: what would have to be decided on a model of which
         nothing is known is answered with unknown, in the time of a known one.
         """
         if self._sides:
-            results = [side.check(launch, trace=trace, explore=explore) for side in self._sides]
+            results = [
+                side.check(launch, trace=trace, explore=explore, depth=depth)
+                for side in self._sides
+            ]
             return stand_ins.agreed(results, stand_ins.reason(self._pin, self._sides))
+        report: Report = answers.resolution
+        if depth == "kernels":
+            from sgcheck.start import report as start
+
+            report = start.resolution
         try:
-            result: Resolution = self.report(
-                launch, answers.resolution, trace=trace, explore=explore
-            )
+            result: Resolution = self.report(launch, report, trace=trace, explore=explore)
         except KeyboardInterrupt:
             raise
         except BaseException as error:
@@ -198,7 +213,7 @@ class Predictor:
                 return report(self, launch, argv, explored, *rest)
 
             result = self._known(launch, argv, trace, unknown, report=settled)
-            if isinstance(result, Resolution):
+            if isinstance(result, Resolution) and result.outcome.stage is None:
                 undecided = result.outcome.reason or undecided
             if not explore or not undecided.code or not _may_branch(undecided):
                 return result
@@ -348,6 +363,7 @@ class Predictor:
                 loss = Loss(TRUE, run.error, run.reason, run.failure or run.reason)
                 explored = Explored([], [loss], kept)
             explored.imported = world.environ.imported
+            explored.record = run.record
             result = report(self, launch, argv, explored, Space(), machine, recorder, before)
         if outdated and not alone:
             return self._known(launch, argv, trace, unknown, alone=True, report=report)

@@ -21,6 +21,9 @@ else:
 
 Status: TypeAlias = Literal["decided", "conditional", "unknown"]
 OutcomeStatus: TypeAlias = Literal["ok", "startup_error", "cli_error", "conditional", "unknown"]
+Stage: TypeAlias = Literal[
+    "arguments", "check", "configure", "build", "load", "memory", "attention", "draft", "kernel"
+]
 BecauseKind: TypeAlias = Literal["default", "flag", "env", "write", "declared"]
 
 
@@ -103,12 +106,16 @@ class OutcomeCase(Struct, frozen=True):
 
 
 class Outcome(Struct, frozen=True):
-    """Whether the server starts. With some paths that fail and some that start: `conditional`."""
+    """Whether the server starts. With some paths that fail and some that start: `conditional`.
+
+    `stage` is the last one that was reached: where the start failed, or how far it was followed.
+    """
 
     status: OutcomeStatus
     error: LaunchError | None = None
     cases: tuple[OutcomeCase, ...] = ()
     reason: Reason | None = None
+    stage: Stage | None = None
 
 
 class LogLine(Struct, frozen=True):
@@ -162,6 +169,49 @@ class ModelInfo(Struct, frozen=True):
     name: str | None = None
 
 
+class Cell(Struct, frozen=True):
+    """One fact of what runs: decided (None: there is none), conditional, or unknown with a reason.
+
+    `raises` is the error with which calling the layer ends, where it does: the first batch shows it.
+    """
+
+    status: Status
+    value: JsonValue = None
+    cases: tuple[Case, ...] = ()
+    reason: Reason | None = None
+    because: tuple[Because, ...] = ()
+    raises: LaunchError | None = None
+
+
+class LayerRow(Struct, frozen=True):
+    """Layers of one kind that are built alike.
+
+    `kind` is the module's dotted name with each number replaced by `*`, `count` how many there are,
+    `names` which (ranges of layers in brackets). `weights` is the weight's dtype, `kernel` the
+    library's function that multiplies by it.
+    """
+
+    kind: str
+    count: int
+    names: str
+    cells: dict[str, Cell]
+
+
+class RoleRunning(Struct, frozen=True):
+    """A model that was built: the main one, or the draft. `parts` are its facts by name."""
+
+    parts: dict[str, Cell]
+    layers: tuple[LayerRow, ...] = ()
+
+
+class Running(Struct, frozen=True):
+    """What a start builds. `reason`: why it was not followed to its end, where it was not."""
+
+    main: RoleRunning | None = None
+    draft: RoleRunning | None = None
+    reason: Reason | None = None
+
+
 class Resolution(Struct, frozen=True):
     """Everything that is predicted of one launch.
 
@@ -180,3 +230,4 @@ class Resolution(Struct, frozen=True):
     log: tuple[LogLine, ...] = ()
     env_after: Mapping[str, JsonValue] = field(default_factory=dict)
     assumed: tuple[Assumption, ...] = ()
+    running: Running | None = None

@@ -21,6 +21,7 @@ from sgcheck.syntax.shelf import Shelf
 
 if TYPE_CHECKING:
     from sgcheck.resolve.launch import Launch
+    from sgcheck.resolve.predict import Depth
     from sgcheck.resolve.why import WhyReport
 
 T = TypeVar("T")
@@ -68,12 +69,19 @@ class SandboxedPredictor:
 
     # -- asking ----------------------------------------------------------------------
 
-    def check(self, launch: Launch, *, trace: bool = True, explore: bool = True) -> Resolution:
+    def check(
+        self,
+        launch: Launch,
+        *,
+        trace: bool = True,
+        explore: bool = True,
+        depth: Depth = "arguments",
+    ) -> Resolution:
         """As `Predictor.check`; unknown with the reason where the worker comes to no answer."""
         from sgcheck.sandbox.checking import check
 
         try:
-            found = self.perform(check, launch, trace, explore)
+            found = self.perform(check, launch, trace, explore, depth)
         except WorkerEnded as end:
             return self._nothing(launch, Reason(end.code))
         if not _links_upstream(found):
@@ -152,6 +160,8 @@ class SandboxedPredictor:
                 return shelf.content()
             case "find":
                 return encode(shelf.find(ask.text))
+            case "registers":
+                return encode(shelf.registers(ask.text))
             case "module":
                 return encode(shelf.module(ask.text, ask.path, ask.is_package))
             case "expression":
@@ -186,6 +196,12 @@ def _links_upstream(resolution: Resolution) -> bool:
     for role in resolution.effective.values():
         answers += role.values()
     errors = [resolution.outcome.error, *(case.error for case in resolution.outcome.cases)]
-    urls = [step.url for answer in answers for step in answer.because]
+    running = resolution.running
+    roles = [role for role in (running.main, running.draft) if role] if running else []
+    cells = [cell for role in roles for row in role.layers for cell in row.cells.values()]
+    cells += [cell for role in roles for cell in role.parts.values()]
+    errors += [cell.raises for cell in cells]
+    urls = [step.url for cell in cells for step in cell.because]
+    urls += [step.url for answer in answers for step in answer.because]
     urls += [error.url for error in errors if error is not None]
     return all(url is None or url.startswith(begin) for url in urls)

@@ -35,7 +35,16 @@ class Question(Struct, frozen=True, array_like=True):
     """What a worker may ask of the tree: `text` is a path, a module's name, or an expression."""
 
     what: Literal[
-        "read", "exists", "listdir", "upstream", "pack", "find", "module", "expression", "generated"
+        "read",
+        "exists",
+        "listdir",
+        "upstream",
+        "pack",
+        "find",
+        "module",
+        "expression",
+        "generated",
+        "registers",
     ]
     text: str = ""
     path: str = ""

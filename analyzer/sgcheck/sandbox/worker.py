@@ -238,6 +238,10 @@ class _ToldCodes:
         found: Translated = decode(self._ask("module", name, path, is_package), Translated)
         return found
 
+    def registers(self, name: str) -> bool:
+        found: bool = decode(self._ask("registers", name), bool)
+        return found
+
     def expression(self, text: str) -> bytes:
         return bytes(self._ask("expression", text))
 

@@ -75,6 +75,13 @@ class CodeCache:
         self._live[path] = code
         return code
 
+    def registers(self, name: str) -> bool:
+        """Whether a module's top level registers something with another (see `registration`)."""
+        known = self._pack.registering.get(name)
+        if known is None:
+            known = self._pack.registering[name] = self.codes.registers(name)
+        return known
+
     def expression(self, text: str) -> CodeType:
         """The translated code of one expression (a string annotation). Raises SyntaxError."""
         live = self._live_expressions.get(text)

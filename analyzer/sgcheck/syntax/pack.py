@@ -27,6 +27,8 @@ class Pack:
     conditions: Table = field(default_factory=dict)
     expressions: Table = field(default_factory=dict)
     generated: Table = field(default_factory=dict)
+    registering: dict[str, bool] = field(default_factory=dict)
+    """Modules by name, and whether their top level registers something."""
 
     def tables(self) -> tuple[Table, ...]:
         """The entries that are bytes."""
@@ -36,6 +38,7 @@ class Pack:
 class _Index(msgspec.Struct, array_like=True, frozen=True):
     files: dict[str, Found]
     spans: tuple[dict[str, tuple[int, int]], ...]
+    registering: dict[str, bool]
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -54,7 +57,7 @@ def packed(pack: Pack) -> bytes:
             places[key] = begin, end
             pieces.append(piece)
         spans.append(places)
-    index = _encode(_Index(pack.files, tuple(spans)))
+    index = _encode(_Index(pack.files, tuple(spans), pack.registering))
     return b"".join([len(index).to_bytes(_LENGTH_BYTES, "little"), index, *pieces])
 
 
@@ -65,7 +68,7 @@ def unpacked(data: bytes | memoryview) -> Pack:
     if len(whole) < start:
         raise ValueError("the index is cut off")
     index = _decode(whole[_LENGTH_BYTES:start])
-    pack = Pack(index.files)
+    pack = Pack(index.files, registering=index.registering)
     if len(index.spans) != len(pack.tables()):
         raise ValueError("the index is another one")
     pieces = whole[start:]

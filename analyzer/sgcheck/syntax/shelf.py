@@ -16,10 +16,11 @@ from typing import Protocol
 from sgcheck.source.kept import keep, kept
 from sgcheck.syntax import translation
 from sgcheck.syntax.pack import Found, Pack, Piece, Table, packed, unpacked
+from sgcheck.syntax.registration import registers
 from sgcheck.syntax.translation import Translated
 from sgcheck.syntax.version import VERSION
 
-_FORMAT = 7
+_FORMAT = 8
 MOST_TEXTS = 20_000
 MOST_OF_TEXT = 20_000
 MOST_NAMES = 100_000
@@ -61,6 +62,8 @@ class Codes(Protocol):
     def expression(self, text: str) -> bytes: ...
 
     def generated(self, text: str) -> bytes: ...
+
+    def registers(self, name: str) -> bool: ...
 
     def save(self) -> None: ...
 
@@ -159,6 +162,18 @@ class Shelf:
             pack.code[path], pack.conditions[path] = found.code, found.conditions
             self._changed()
         return found
+
+    def registers(self, name: str) -> bool:
+        """Whether the top level of a module registers something (see `syntax.registration`)."""
+        table = self._pack.registering
+        if name in table:
+            return table[name]
+        found = self.find(name)
+        known = found is not None and found[0] is not None and registers(self.tree.read(found[0]))
+        if len(table) < MOST_NAMES:
+            table[name] = known
+            self._changed()
+        return known
 
     def expression(self, text: str) -> bytes:
         """The code of one expression. Raises SyntaxError."""

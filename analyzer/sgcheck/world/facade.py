@@ -13,6 +13,7 @@ from sgcheck.resolve.resolution import Reason
 from sgcheck.values.signals import Escape, Refused
 from sgcheck.values.symbols import Drawn
 from sgcheck.values.unknown import ASK, Unknown, find_unknown
+from sgcheck.world.tensors.recorder import record
 
 
 class Facade(ModuleType):
@@ -55,21 +56,25 @@ class ForeignObject:
     Names in lower case only: constants and flags (`HAS_X`, `is_y`) stay unknown.
     """
 
-    __slots__ = ("_name",)
+    __slots__ = ("_name", "_overloads")
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, overloads: bool = False) -> None:
         self._name = name
+        self._overloads = overloads
 
     @property
     def __name__(self) -> str:
         return self._name.rpartition(".")[2]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        record(self._name, args, kwargs)
         return not_modelled(f"{self._name}()")
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        if self._overloads and name == "default":
+            return self
         return not_modelled(f"{self._name}.{name}")
 
     def _operated(self, *others: Any) -> Any:

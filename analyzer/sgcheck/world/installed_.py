@@ -23,6 +23,19 @@ class NVMLError(Exception):
     __module__ = "pynvml"
 
 
+class NVMLErrorNotSupported(NVMLError):
+    """`pynvml.NVMLError_NotSupported`."""
+
+    __module__ = "pynvml"
+
+
+class ConfidentialSettings:
+    """`pynvml.c_nvmlSystemConfComputeSettings_v1_t` of a machine without confidential computing."""
+
+    __module__ = "pynvml"
+    ccFeature = multiGpuMode = devToolsMode = environment = 0
+
+
 def _pynvml(target: TargetSpec) -> Facade:
     """NVML as a machine with a driver answers: handles are the numbers of the devices."""
 
@@ -40,6 +53,13 @@ def _pynvml(target: TargetSpec) -> Facade:
         "pynvml",
         {
             "NVMLError": NVMLError,
+            "NVMLError_NotSupported": NVMLErrorNotSupported,
+            # Confidential computing is off.
+            "c_nvmlSystemConfComputeSettings_v1_t": ConfidentialSettings,
+            "nvmlSystemGetConfComputeSettings": lambda settings: 0,
+            "_nvmlCheckReturn": lambda code: None,
+            "NVML_CC_SYSTEM_FEATURE_ENABLED": 1,
+            "NVML_CC_SYSTEM_MULTIGPU_PROTECTED_PCIE": 1,
             "nvmlInit": lambda: None,
             "nvmlShutdown": lambda: None,
             "nvmlDeviceGetCount": lambda: gpu_count(target),
@@ -66,4 +86,10 @@ _MAKERS: dict[str, Callable[[TargetSpec], Facade]] = {
 def build(name: str, target: TargetSpec) -> Facade:
     """The module `name` of an installed package: modelled, or one of which nothing is known."""
     maker = _MAKERS.get(name)
-    return maker(target) if maker is not None else Facade(name, {})
+    if maker is not None:
+        return maker(target)
+    facade = Facade(name, {})
+    if name == "deep_gemm":
+        facade.__dict__["get_num_sms"] = lambda: target.sms
+        facade.__dict__["set_num_sms"] = lambda count: None
+    return facade

@@ -8,7 +8,6 @@ import operator
 import re
 import typing
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any, TypeAlias
 
 import msgspec
@@ -17,6 +16,7 @@ import packaging.version
 from sgcheck.resolve.resolution import Reason
 from sgcheck.values.signals import Escape, LimitReached, Refused
 from sgcheck.values.unknown import Unknown, find_unknown
+from sgcheck.world import triton_
 from sgcheck.world.facade import Facade, lifted, not_modelled, public_names
 from sgcheck.world.stdlib.files_ import VirtualFile
 from sgcheck.world.unknown_model import UnknownText
@@ -336,36 +336,7 @@ class _Unmodelled:
         pass
 
 
-def _triton(capability: tuple[int, int] | None) -> dict[str, Facade]:
-    def jit(*args: Any, **kwargs: Any) -> Any:
-        if args and callable(args[0]):
-            return args[0]
-        return lambda function: function
-
-    def decorator(*args: Any, **kwargs: Any) -> Any:
-        return lambda function: function
-
-    target = SimpleNamespace(
-        backend="cuda",
-        arch=(capability or (0, 0))[0] * 10 + (capability or (0, 0))[1],
-        warp_size=32,
-    )
-    active = SimpleNamespace(
-        get_current_target=lambda: target, get_current_device=lambda: 0, utils=None
-    )
-    driver = SimpleNamespace(active=active)
-    runtime = Facade("triton.runtime", {"driver": driver})
-    language = Facade("triton.language", {"constexpr": _Unmodelled})
-    names = {"jit": jit, "autotune": decorator, "heuristics": decorator, "Config": _Unmodelled, "language": language, "runtime": runtime,
-             "cdiv": lambda a, b: -(-a // b), "next_power_of_2": lambda n: 1 << (n - 1).bit_length() if n > 0 else 1}  # fmt: skip
-    return {
-        "triton": Facade("triton", names),
-        "triton.language": language,
-        "triton.runtime": runtime,
-    }
-
-
-def build(capability: tuple[int, int] | None) -> dict[str, Facade]:
+def build(capability: tuple[int, int] | None, torch: str) -> dict[str, Facade]:
     """Facades by module name."""
     host = Reason("host-not-modelled")
     orjson_names: dict[str, Any] = {
@@ -413,7 +384,7 @@ def build(capability: tuple[int, int] | None) -> dict[str, Facade]:
     )
     tqdm = Facade("tqdm", {"tqdm": _Unmodelled})
     return {
-        **_msgspec(), **_re(), **_packaging(), **_triton(capability),
+        **_msgspec(), **_re(), **_packaging(), **triton_.build(capability, triton_.version_for(torch)),
         "json": _json(), "yaml": _yaml(), "orjson": Facade("orjson", orjson_names),
         "psutil": Facade("psutil", psutil_names), "pydantic": Facade("pydantic", pydantic_names),
         "tqdm": tqdm, "tqdm.auto": tqdm, "tqdm.asyncio": tqdm,

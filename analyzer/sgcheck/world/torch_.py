@@ -2,90 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from types import SimpleNamespace
 from typing import Any
 
+from sgcheck.interp import guards
 from sgcheck.world.facade import Facade, ForeignObject, UnmodelledMeta, not_modelled
 from sgcheck.world.target import TargetSpec
+from sgcheck.world.tensors import (
+    device_memory,
+    factories,
+    functional,
+    operators,
+    other_modules,
+    torch_layers,
+)
+from sgcheck.world.tensors.distributed import PROCESSES
+from sgcheck.world.tensors.dtypes import DEFAULTS, DTYPES, device, dtype, finfo, iinfo
+from sgcheck.world.tensors.shapes import Size
+from sgcheck.world.tensors.tensor import Tensor, written
 from sgcheck.world.unknown_inputs import gpu_count
-
-_DTYPES = {
-    "float32": (True, 4), "float64": (True, 8), "float16": (True, 2), "bfloat16": (True, 2),
-    "float8_e4m3fn": (True, 1), "float8_e5m2": (True, 1), "float8_e4m3fnuz": (True, 1), "float8_e5m2fnuz": (True, 1),
-    "float8_e8m0fnu": (True, 1), "float4_e2m1fn_x2": (True, 1),
-    "int8": (False, 1), "uint8": (False, 1), "int16": (False, 2), "int32": (False, 4), "int64": (False, 8), "bool": (False, 1),
-    "uint16": (False, 2), "uint32": (False, 4), "uint64": (False, 8), "complex64": (True, 8), "complex128": (True, 16),
-}  # fmt: skip
-_ALIASES = {
-    "float": "float32",
-    "double": "float64",
-    "half": "float16",
-    "int": "int32",
-    "long": "int64",
-    "short": "int16",
-}
-_LIMITS = {
-    "float32": (3.4028234663852886e38, 1.1754943508222875e-38, 1.1920928955078125e-07, 32),
-    "float64": (1.7976931348623157e308, 2.2250738585072014e-308, 2.220446049250313e-16, 64),
-    "float16": (65504.0, 6.103515625e-05, 0.0009765625, 16),
-    "bfloat16": (3.3895313892515355e38, 1.1754943508222875e-38, 0.0078125, 16),
-    "float8_e4m3fn": (448.0, 0.015625, 0.125, 8),
-    "float8_e5m2": (57344.0, 6.103515625e-05, 0.25, 8),
-    "float8_e4m3fnuz": (240.0, 0.0078125, 0.125, 8),
-    "float8_e5m2fnuz": (57344.0, 3.0517578125e-05, 0.25, 8),
-}
-_INT_LIMITS = {"int8": 8, "uint8": 8, "int16": 16, "int32": 32, "int64": 64}
-
-
-class dtype:
-    """`torch.dtype`: one object a type."""
-
-    __module__ = "torch"
-    __slots__ = ("_name", "is_complex", "is_floating_point", "itemsize")
-
-    def __init__(self, name: str, floating: bool, size: int) -> None:
-        self._name, self.is_floating_point, self.itemsize = name, floating, size
-        self.is_complex = name.startswith("complex")
-
-    def __repr__(self) -> str:
-        return f"torch.{self._name}"
-
-    def __deepcopy__(self, memo: Any) -> dtype:
-        return self
-
-    def __copy__(self) -> dtype:
-        return self
-
-
-DTYPES: dict[str, dtype] = {name: dtype(name, *facts) for name, facts in _DTYPES.items()}
-DTYPES.update({alias: DTYPES[name] for alias, name in _ALIASES.items()})
-
-
-class device:
-    """`torch.device`."""
-
-    __module__ = "torch"
-
-    def __init__(self, kind: Any, index: int | None = None) -> None:
-        text = str(kind)
-        self.type, _, number = text.partition(":")
-        self.index = int(number) if number else index
-
-    def __repr__(self) -> str:
-        return (
-            f"device(type='{self.type}')"
-            if self.index is None
-            else f"device(type='{self.type}', index={self.index})"
-        )
-
-    def __str__(self) -> str:
-        return self.type if self.index is None else f"{self.type}:{self.index}"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
-
-    def __hash__(self) -> int:
-        return hash((self.type, self.index))
 
 
 class Version(str):
@@ -151,9 +87,27 @@ class _OpNamespace:
         self.__dict__["_name"], self.__dict__["_complete"] = name, complete
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or self._complete:
+        if name.startswith("__") or (
+            self._complete and (self._name != "sgl_kernel" or "cpu" in name)
+        ):
             raise AttributeError(f"'_OpNamespace' '{self._name}' object has no attribute '{name}'")
+        if self._complete:
+            return ForeignObject(f"{self._name}.{name}", overloads=True)
         return not_modelled(f"torch.ops.{self._name}.{name}")
+
+
+class TreeOperator:
+    """An operator whose body the tree brings: called, the body runs."""
+
+    def __init__(self, name: str, body: Any) -> None:
+        self.__name__, self._body = name, body
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return guards.call(self._body, *args, **kwargs)
+
+    @property
+    def default(self) -> TreeOperator:
+        return self
 
 
 class _Ops:
@@ -170,10 +124,12 @@ class _Ops:
             spaces[name] = _OpNamespace(name, name in ("sglang", "sgl_kernel"))
         return spaces[name]
 
-    def register(self, namespace: str, operator: str) -> None:
-        getattr(self, namespace).__dict__.setdefault(
-            operator, ForeignObject(f"torch.ops.{namespace}.{operator}")
-        )
+    def register(self, namespace: str, operator: str, body: Any = None) -> None:
+        space = getattr(self, namespace).__dict__
+        if body is not None:
+            space[operator] = TreeOperator(operator, body)
+        else:
+            space.setdefault(operator, ForeignObject(f"torch.ops.{namespace}.{operator}"))
 
 
 class CudaState:
@@ -228,7 +184,9 @@ def _cuda(target: TargetSpec) -> dict[str, Any]:
         gcnArchName=props.name,
         uuid="00000000-0000-0000-0000-000000000000",
     )
+    memory = device_memory.names(props.free_memory, props.total_memory)
     return {
+        **memory,
         "is_available": lambda: True,
         "device_count": lambda: gpu_count(target),
         "is_initialized": state.seen,
@@ -241,14 +199,10 @@ def _cuda(target: TargetSpec) -> dict[str, Any]:
         "get_device_capability": touch(lambda *a, **k: target.capability),
         "get_device_name": touch(lambda *a, **k: props.name),
         "get_device_properties": touch(lambda *a, **k: properties),
-        "mem_get_info": touch(lambda *a, **k: (props.free_memory, props.total_memory)),
-        "memory_allocated": lambda *a, **k: 0,
-        "memory_reserved": lambda *a, **k: 0,
+        "mem_get_info": touch(memory["mem_get_info"]),
         "get_arch_list": lambda: ["sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120"],
         "is_bf16_supported": lambda *a, **k: props.capability[0] >= 8,
         "can_device_access_peer": lambda *a, **k: True,
-        "Stream": _placeholder("Stream"),
-        "Event": _placeholder("Event"),
         "CUDAGraph": _placeholder("CUDAGraph"),
         "Device": _placeholder("Device"),
         "OutOfMemoryError": type("OutOfMemoryError", (RuntimeError,), {"__module__": "torch"}),
@@ -264,55 +218,72 @@ def _absent(name: str) -> Facade:
     )
 
 
+def _defaults() -> dict[str, Any]:
+    """The dtype and the device that factories take."""
+
+    def set_default_dtype(kind: Any) -> None:
+        DEFAULTS.dtype = kind
+
+    def set_default_device(where: Any) -> None:
+        DEFAULTS.devices[:] = [] if where is None else [device(where)]
+
+    return {
+        "get_default_dtype": lambda: DEFAULTS.dtype,
+        "set_default_dtype": set_default_dtype,
+        "get_default_device": lambda: DEFAULTS.device,
+        "set_default_device": set_default_device,
+    }
+
+
+def _initializers() -> dict[str, Any]:
+    """`torch.nn.init`: they change values only."""
+    names = ("kaiming_uniform_", "kaiming_normal_", "normal_", "uniform_", "zeros_", "ones_", "xavier_uniform_", "xavier_normal_",
+             "constant_", "trunc_normal_", "orthogonal_", "eye_")  # fmt: skip
+
+    def change(tensor: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(tensor, Tensor):
+            written(tensor)
+        return tensor
+
+    def fans(tensor: Any) -> tuple[int, int]:
+        receptive = math.prod(tensor.shape[2:])
+        return tensor.shape[1] * receptive, tensor.shape[0] * receptive
+
+    return {
+        **dict.fromkeys(names, change),
+        "_calculate_fan_in_and_fan_out": fans,
+        "_calculate_correct_fan": lambda tensor, mode: fans(tensor)[mode.lower() == "fan_out"],
+        "calculate_gain": lambda kind, param=None: 1.0,
+    }
+
+
 def build(target: TargetSpec, version: str) -> dict[str, Facade]:
     """Facades of torch's modules; `version` is the release's pin."""
 
-    class finfo:
-        __module__ = "torch"
-
-        def __init__(self, kind: Any = None) -> None:
-            name = (kind or DTYPES["float32"])._name
-            if name not in _LIMITS:
-                raise TypeError(f"torch.finfo() requires a floating point input type, got {name}")
-            self.max, self.tiny, self.eps, self.bits = _LIMITS[name]
-            self.min, self.smallest_normal, self.dtype = -self.max, self.tiny, name
-
-    class iinfo:
-        __module__ = "torch"
-
-        def __init__(self, kind: Any) -> None:
-            self.bits = _INT_LIMITS[kind._name]
-            signed = not kind._name.startswith("u")
-            self.max = 2 ** (self.bits - signed) - 1
-            self.min = -(2 ** (self.bits - 1)) if signed else 0
-
-    nn_functional = Facade("torch.nn.functional", {})
+    nn_functional = Facade("torch.nn.functional", dict(functional.NAMES))
+    layers = torch_layers.LAYERS
     parameter = Facade(
         "torch.nn.parameter",
-        {
-            "Parameter": _placeholder("Parameter"),
-            "UninitializedParameter": _placeholder("UninitializedParameter"),
-        },
+        {name: layers[name] for name in ("Parameter", "UninitializedParameter")},
     )
-    nn_init = Facade("torch.nn.init", {})
-    module = _placeholder("Module", type)
+    nn_init = Facade("torch.nn.init", _initializers())
     nn = Facade(
         "torch.nn",
-        {"Module": module, "ModuleList": _placeholder("ModuleList"), "Parameter": parameter.Parameter, "functional": nn_functional,
-         "parameter": parameter, "init": nn_init, **{n: type(n, (module,), {"__module__": "torch.nn"}) for n in ("Linear", "Embedding", "LayerNorm", "Sequential", "Identity", "Conv1d", "Conv2d", "Conv3d", "GELU", "SiLU", "ReLU")}},
-    )  # fmt: skip
+        {**layers, "functional": nn_functional, "parameter": parameter, "init": nn_init},
+    )
     ops = _Ops()
     library = _library(ops)
     compiler = Facade(
         "torch.compiler", {"disable": _identity_decorator, "is_compiling": lambda: False}
     )
-    process_group = _placeholder("ProcessGroup")
     distributed = Facade(
         "torch.distributed",
-        {"is_available": lambda: True, "is_initialized": lambda: False, "is_nccl_available": lambda: True,
-         "ProcessGroup": process_group, "Backend": _placeholder("Backend"), "ReduceOp": _placeholder("ReduceOp"), "Work": _placeholder("Work"),
-         "Store": _placeholder("Store"), "TCPStore": _placeholder("TCPStore")},
-    )  # fmt: skip
+        {
+            **PROCESSES.names(),
+            "Store": _placeholder("Store"),
+            "TCPStore": _placeholder("TCPStore"),
+        },
+    )
     cuda = Facade("torch.cuda", _cuda(target))
     backends = Facade(
         "torch.backends",
@@ -341,21 +312,23 @@ def build(target: TargetSpec, version: str) -> dict[str, Facade]:
         {
             "_cpu": Facade("torch._C._cpu", {"_is_amx_tile_supported": lambda: False}),
             "_is_mps_available": lambda: False,
+            "_len_torch_dispatch_stack": lambda: 0,
+            "_is_torch_function_mode_enabled": lambda: False,
+            "_len_torch_function_stack": lambda: 0,
+            "_autograd": Facade("torch._C._autograd", {"_profiler_enabled": lambda: False}),
         },
     )
-    tensor = _placeholder("Tensor")
     names: dict[str, Any] = {
         **DTYPES,
         "dtype": dtype, "device": device, "finfo": finfo, "iinfo": iinfo, "__version__": Version(version),
-        "Tensor": tensor, "Generator": _placeholder("Generator"), "Size": tuple, "SymInt": _placeholder("SymInt"),
+        "Tensor": Tensor, "Generator": _placeholder("Generator"), "Size": Size, "Stream": device_memory.Stream, "Event": device_memory.Event, "SymInt": _placeholder("SymInt"),
         "no_grad": _NoGrad, "inference_mode": _NoGrad, "enable_grad": _NoGrad, "set_grad_enabled": _NoGrad,
         "compile": _identity_decorator, "nn": nn, "cuda": cuda, "version": torch_version, "backends": backends, "library": library,
         "compiler": compiler, "distributed": distributed, "ops": ops, "cpu": cpu, "_C": c_module,
         "xpu": _absent("torch.xpu"), "mps": _absent("torch.mps"),
         "jit": Facade("torch.jit", {"script": _identity_decorator, "ignore": _identity_decorator, "is_scripting": lambda: False}),
-        "fx": Facade("torch.fx", {}), "utils": Facade("torch.utils", {}), "autograd": Facade("torch.autograd", {"Function": _placeholder("Function")}),
-        "get_default_dtype": lambda: DTYPES["float32"], "set_num_threads": lambda n: None,
-        "is_tensor": lambda value: False,
+        "fx": Facade("torch.fx", {}), "utils": Facade("torch.utils", {}), "autograd": Facade("torch.autograd", {"Function": _placeholder("Function"), "_profiler_enabled": lambda: False}),
+        **factories.FACTORIES, **operators.FUNCTIONS, **factories.TYPES, **_defaults(), **other_modules.NAMES, "set_num_threads": lambda n: None,
         "accelerator": Facade("torch.accelerator", {"is_available": lambda: True, "device_count": lambda: gpu_count(target),
                                                    "current_accelerator": lambda *a, **k: device("cuda"), "current_device_index": lambda *a: 0}),
         "get_device_module": lambda *a: cuda,
@@ -372,7 +345,10 @@ def build(target: TargetSpec, version: str) -> dict[str, Facade]:
         "torch.mps": names["mps"], "torch.jit": names["jit"], "torch.fx": names["fx"], "torch.utils": names["utils"],
         "torch.autograd": names["autograd"], "torch.accelerator": names["accelerator"], "torch.cuda.nccl": cuda.nccl,
     }  # fmt: skip
-    return modules  # noqa: RET504
+    for name, content in other_modules.MODULES.items():
+        modules[name] = Facade(name, dict(content))
+        modules[name.rpartition(".")[0]].__dict__.setdefault(name.rpartition(".")[2], modules[name])
+    return modules
 
 
 class _LibraryFragment:
@@ -386,17 +362,34 @@ class _LibraryFragment:
         self._ops.register(self.ns, name.rpartition("::")[2])
         return name
 
-    def impl(self, *args: Any, **kwargs: Any) -> None:
+    def impl(self, name: Any, body: Any = None, *args: Any, **kwargs: Any) -> None:
+        if isinstance(name, str) and callable(body):
+            self._ops.register(self.ns, name.rpartition("::")[2], body)
+
+    def _register_fake(self, *args: Any, **kwargs: Any) -> None:
         return None
 
-    fallback = _register_fake = impl
+    fallback = _register_fake
+
+    @property
+    def m(self) -> Any:
+        return SimpleNamespace(name=self.ns)
 
 
 def _library(ops: _Ops) -> Facade:
     def register(qualified: Any, *args: Any, **kwargs: Any) -> Any:
         if isinstance(qualified, str) and "::" in qualified:
             namespace, _, name = qualified.partition("::")
-            ops.register(namespace, name.split("(")[0])
+            operator = name.split("(")[0]
+            ops.register(namespace, operator)
+            if not args:
+
+                def bind(body: Any) -> Any:
+                    ops.register(namespace, operator, body)
+                    return body
+
+                return bind
+            ops.register(namespace, operator, args[0] if callable(args[0]) else None)
         return _identity_decorator(*args, **kwargs)
 
     return Facade(

@@ -359,7 +359,7 @@ class ConfigFact(JsonFact):
         elif name in NESTED:
             value = ConfigFact.part_of(self)
         elif name in ("torch_dtype", "dtype"):
-            from sgcheck.world.torch_ import DTYPES, dtype
+            from sgcheck.world.tensors.dtypes import DTYPES, dtype
 
             variable = ops.space.variable(
                 f"{self.label}.dtype", [DTYPES[n] for n in ("bfloat16", "float16", "float32")]
@@ -397,7 +397,7 @@ class ConfigFact(JsonFact):
 def _as_read(name: str, value: Any) -> Any:
     """A given value as transformers hands it on."""
     if name in ("torch_dtype", "dtype") and isinstance(value, str):
-        from sgcheck.world.torch_ import DTYPES
+        from sgcheck.world.tensors.dtypes import DTYPES
 
         return DTYPES.get(value.removeprefix("torch."), value)
     return copy.deepcopy(value)

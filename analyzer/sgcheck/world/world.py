@@ -10,7 +10,17 @@ from typing import Any, Protocol
 from sgcheck.resolve.resolution import Reason
 from sgcheck.values.signals import Escape
 from sgcheck.values.unknown import ASK, Unknown
-from sgcheck.world import function_models, installed_, packages_, torch_, unknown_inputs
+from sgcheck.world import (
+    compressed_tensors_,
+    function_models,
+    installed_,
+    model_registry,
+    numpy_,
+    packages_,
+    start_models,
+    torch_,
+    unknown_inputs,
+)
 from sgcheck.world.class_names import class_names
 from sgcheck.world.facade import Facade, LazyFacade
 from sgcheck.world.files import Files
@@ -21,6 +31,7 @@ from sgcheck.world.stdlib import (
     dataclasses_,
     files_,
     functools_,
+    futures_,
     language,
     logging_,
     pkgutil_,
@@ -29,6 +40,7 @@ from sgcheck.world.stdlib import (
 )
 from sgcheck.world.stdlib.environment import Environ
 from sgcheck.world.target import TargetSpec
+from sgcheck.world.tensors.torch_layers import Activations
 from sgcheck.world.unknown_model import UnknownModels
 
 
@@ -57,6 +69,7 @@ class World:
         self.target = target
         self.packages = packages
         self.files = Files()
+        self.started = start_models.Started()
         self.environ = Environ(dict(env))
         self.log = logging_.Log(lambda: self.environ.importing)
         self.argv = ["sglang.launch_server"]
@@ -81,6 +94,7 @@ class World:
         compiled: dataclasses_.Compiled,
     ) -> None:
         """Connect to the interpreter that asks; its loader answers imports by name."""
+        self._load = load
         path_modules = files_.build(self.files)
         ready: dict[str, Any] = {
             **language.build(evaluate, modules),
@@ -89,6 +103,8 @@ class World:
             **system.build_machine_modules(),
             **system.build_importlib(load, self._present, self._version, loaded, locate),
             "functools": functools_.build(),
+            **futures_.build(),
+            **numpy_.build(),
             "dataclasses": dataclasses_.build(compiled),
             "argparse": argparse_.build(),
             "contextvars": contextvars_.build(),
@@ -96,7 +112,7 @@ class World:
             "os": system.build_os(self.environ, self.files, path_modules["os.path"]),
             "sys": system.build_sys(loaded, self.argv, self._argv_looked),
             "subprocess": system.build_subprocess(self._run_command),
-            **packages_.build(self.target.capability),
+            **packages_.build(self.target.capability, self._torch_version),
         }
         ready["shutil"].__dict__["which"] = lambda name, *a, **k: (
             f"/usr/bin/{name}" if name == "nvidia-smi" else None
@@ -160,6 +176,13 @@ class World:
     def adapt(self, name: str, space: dict[str, Any]) -> None:
         """Replace functions of a module that are modelled (see `function_models`)."""
         function_models.adapt(name, space, self.files, self.transformers_version)
+        start_models.adapt(name, space, self.started)
+
+    def intercept(self, name: str) -> Callable[[str, Any], Any] | None:
+        """What the top level of a module binds goes through this, where it is modelled."""
+        if name.endswith(".models.registry") and self.files.tree is not None:
+            return model_registry.binding(self.files.tree, self._load)
+        return None
 
     def config_base(self) -> type:
         """transformers' base class of configurations."""
@@ -188,10 +211,20 @@ class World:
             if not present:
                 raise ModuleNotFoundError(f"No module named {top!r}", name=top)
             library = self._libraries.of(top)
-            if library is not None:
+            if top == "compressed_tensors":
+                for key, value in compressed_tensors_.build().items():
+                    self._ready.setdefault(key, value)
+            module = self._ready.get(name)
+            if module is None and library is not None:
                 module = library.module(name)
-            else:
+            if module is None:
                 module = installed_.build(name, self.target)
+            if name == "transformers.activations":
+                module.__dict__["ACT2FN"] = Activations()
+            if name == "huggingface_hub.utils":
+                module.__dict__["logging"] = self._hub_logging()
+            if name == top:
+                module.__dict__.setdefault("__version__", self._version_of(top))
         self._ready[name] = module
         parent, _, child = name.rpartition(".")
         if parent:
@@ -217,6 +250,17 @@ class World:
             lambda full: self.import_module(full) if modules.get(full) is not None else None,
         )
 
+    def _hub_logging(self) -> Facade:
+        """The hub's own logging: it decides nothing."""
+        logging: Facade = self.import_module("logging")
+        names = {
+            "get_logger": lambda name="huggingface_hub": logging.getLogger(name),
+            **dict.fromkeys(
+                ("enable_propagation", "disable_propagation", "set_verbosity"), lambda *a: None
+            ),
+        }
+        return Facade("huggingface_hub.utils.logging", names)
+
     # -- what is installed ---------------------------------------------------------
 
     def _present(self, name: str) -> bool | None:
@@ -235,6 +279,14 @@ class World:
         if self.packages.has_dist(dist) is False:
             raise LookupError(dist)
         raise Escape(Reason(f"package-version-not-known({dist})"))
+
+    def _version_of(self, top: str) -> Any:
+        """`__version__` of an installed package; its distribution may have another name."""
+        for dist in (top, f"{top}-python", top.replace("_", "-")):
+            found = self.packages.version(dist)
+            if found is not None:
+                return found
+        return Unknown(Reason(f"package-version-not-known({top})"), f"{top}.__version__")
 
     def _run_command(self, words: list[str]) -> tuple[int, Any]:
         """`nvidia-smi` answers memory and capability; other programs are not there."""

@@ -17,11 +17,12 @@ from typing import Any
 
 import typing_extensions
 
-from sgcheck.interp import guards, natives
+from sgcheck.interp import access, guards, natives
 from sgcheck.interp.runtime import RUNTIME as R
+from sgcheck.syntax.names import is_reserved
 from sgcheck.values.signals import LimitReached, Refused
 from sgcheck.values.unknown import Unknown
-from sgcheck.world.facade import Facade, changing, lifted, public_names
+from sgcheck.world.facade import Facade, changing, lifted, not_modelled, public_names
 from sgcheck.world.stdlib import collections_, copy_
 
 
@@ -217,6 +218,26 @@ def _no_text() -> Iterator[None]:
         names.pop("eval", None)
 
 
+_NO_DEFAULT = object()
+
+
+def _getattr_static(obj: Any, name: Any, default: Any = _NO_DEFAULT) -> Any:
+    """`inspect.getattr_static` of the tree's own objects: what a class or an instance holds."""
+    if isinstance(obj, Unknown) or isinstance(name, Unknown):
+        return not_modelled("inspect.getattr_static()")
+    name = access.exact(name)
+    cls = obj if isinstance(obj, type) else type(obj)
+    if access.is_dunder(name) or not natives.is_tree_class(cls):
+        return not_modelled("inspect.getattr_static()")
+    spaces = [] if isinstance(obj, type) else [getattr(obj, "__dict__", {})]
+    for space in [*spaces, *(base.__dict__ for base in cls.__mro__)]:
+        if name in space:
+            return space[name]
+    if default is _NO_DEFAULT:
+        raise AttributeError(name)
+    return default
+
+
 def _inspect(evaluate: Any) -> Facade:
     names = {
         n: getattr(inspect, n)
@@ -234,6 +255,8 @@ def _inspect(evaluate: Any) -> Facade:
     def getmembers(obj: Any, predicate: Any = None) -> Any:
         out = []
         for name in sorted(dir(obj)):
+            if is_reserved(name):
+                continue
             try:
                 value = guards.attribute(obj, name)
             except (AttributeError, Refused):
@@ -250,6 +273,7 @@ def _inspect(evaluate: Any) -> Facade:
             "stack": list,
         }
     )
+    names["getattr_static"] = _getattr_static
     return Facade("inspect", names)
 
 

@@ -83,10 +83,14 @@ class Logger:
     def info(self, msg: Any, *args: Any, **kwargs: Any) -> None:
         self._add(logging.INFO, msg, args)
 
+    def info_once(self, msg: Any, *args: Any, **kwargs: Any) -> None:
+        self._add(logging.INFO, msg, args)
+
     def warning(self, msg: Any, *args: Any, **kwargs: Any) -> None:
         self._add(logging.WARNING, msg, args)
 
     warn = warning
+    warning_once = warning_advice = warning  # transformers gives every logger these
 
     def error(self, msg: Any, *args: Any, **kwargs: Any) -> None:
         self._add(logging.ERROR, msg, args)
@@ -128,6 +132,15 @@ class _Quiet:
         return None
 
     setFormatter = addFilter = setLevel
+
+
+def _show_warning() -> Any:
+    """`warnings.showwarning`: the tree may wrap it, and mark what it wraps."""
+
+    def showwarning(*args: Any, **kwargs: Any) -> None:
+        return None
+
+    return showwarning
 
 
 def build(log: Log) -> dict[str, Facade]:
@@ -219,5 +232,5 @@ def build(log: Log) -> dict[str, Facade]:
         "logging": Facade("logging", {**names, "handlers": handlers, "config": config}),
         "logging.handlers": handlers,
         "logging.config": config,
-        "warnings": Facade("warnings", warnings_names),
+        "warnings": Facade("warnings", {**warnings_names, "showwarning": _show_warning()}),
     }  # fmt: skip

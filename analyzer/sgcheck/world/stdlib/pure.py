@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import datetime
 import importlib
+import math
 import shlex
 from typing import Any
 
-from sgcheck.values.signals import Refused
+from sgcheck.interp.natives import MAX_BITS
+from sgcheck.values.signals import LimitReached, Refused
 from sgcheck.world.facade import Facade, lifted, nondeterministic, public_names
 
 # module -> names left out (they read files, build huge objects, or lead to the interpreter)
@@ -77,7 +79,7 @@ def build(name: str) -> Facade | None:
         names["split"] = lifted(_split)
     elif name == "math":
         names["prod"] = lifted(_prod)
-        names.pop("lcm", None)
+        names["lcm"] = lifted(_lcm)
     return Facade(name, names)
 
 
@@ -85,6 +87,12 @@ def _split(text: Any, comments: bool = False, posix: bool = True) -> list[str]:
     if not issubclass(type(text), str):
         raise Refused("shlex.split() of standard input")
     return shlex.split(text, comments, posix)
+
+
+def _lcm(*numbers: Any) -> Any:
+    if sum(n.bit_length() for n in numbers if isinstance(n, int)) > MAX_BITS:
+        raise LimitReached("size")
+    return math.lcm(*numbers)
 
 
 def _prod(numbers: Any, *, start: Any = 1) -> Any:

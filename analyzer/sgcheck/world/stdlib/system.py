@@ -17,6 +17,7 @@ from sgcheck.world.facade import Facade, nondeterministic, not_modelled
 from sgcheck.world.files import HOME, Files
 from sgcheck.world.host import CWD
 from sgcheck.world.stdlib.environment import Environ
+from sgcheck.world.stdlib.frames import getframe
 
 PROCESS_ID = 419021739
 """Stands for a process id. A field that holds these digits is nondeterministic (see `resolve/plain`)."""
@@ -150,7 +151,7 @@ def build_sys(loaded: dict[str, Any], argv: list[str], looked: Callable[[], None
             "setrecursionlimit": lambda n: None,
             "getdefaultencoding": lambda: "utf-8",
             "is_finalizing": lambda: False,
-            "_getframe": lambda depth=0: not_modelled("sys._getframe"),
+            "_getframe": getframe,
         },
     )
 

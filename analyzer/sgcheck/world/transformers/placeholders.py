@@ -65,13 +65,19 @@ def _refuse(code: str) -> Callable[..., Any]:
     return refuse
 
 
+def _registered(*args: Any, **kwargs: Any) -> None:
+    """What is registered with a class that cannot be used is never looked up."""
+
+
 def placeholder(
     name: str, module: str, callables: list[str], values: list[str], bases: tuple[type, ...] = ()
 ) -> type[Any]:
     """A class with the given attributes that raises `NotModelled` when it is used."""
     code = f"transformers.{name}"
     names: dict[str, Any] = {
-        member: _refuse(f"{code}.{member}") for member in callables if member not in _KEPT
+        member: _registered if member == "register" else _refuse(f"{code}.{member}")
+        for member in callables
+        if member not in _KEPT
     }
     names |= {
         member: _Unread(f"{code}.{member}") for member in values if not member.startswith("__")

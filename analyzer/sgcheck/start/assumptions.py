@@ -1,0 +1,74 @@
+"""Unknowns while a start is followed: what an element of a tensor decides is assumed, and noted.
+
+Weights have no values here, so a branch on one of their elements cannot be decided. The start is
+followed with one answer, and again with the other (see `stage`): what differs is not known.
+"""
+
+from __future__ import annotations
+
+import dis
+import sys
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+
+from sgcheck.interp.opaque import OpaqueOperations
+from sgcheck.syntax.names import guard
+from sgcheck.values.signals import Escape
+from sgcheck.values.unknown import Unknown
+from sgcheck.world.facade import ForeignObject
+from sgcheck.world.tensors.recorder import Leaf
+
+ELEMENT = "tensor-value"
+_MARK = guard("c")
+Place = tuple[str, int]
+
+
+class StartOperations(OpaqueOperations):
+    """`asked` are the places where an element decided; each was answered with `answer`."""
+
+    def __init__(self, answer: bool) -> None:
+        self.answer = answer
+        self.asked: dict[Place, Unknown] = {}
+
+    def truth(self, value: Unknown) -> bool:
+        if value.reason.code != ELEMENT:
+            raise Escape(value.reason)
+        frame = _tree_frame()
+        if frame is None:
+            raise Escape(value.reason)
+        self.asked.setdefault((frame.f_code.co_filename, frame.f_lineno), value)
+        return self.answer
+
+    def apply(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if type(func) in (ForeignObject, Leaf):
+            return func(*args, **kwargs)  # a kernel is called whatever it is given
+        return super().apply(func, args, kwargs)
+
+    def iterate(self, value: Unknown) -> Iterator[Any]:
+        """`a, b = f()`: as many unknowns as are unpacked. Raises Escape for any other loop."""
+        frame: FrameType | None = sys._getframe(2)
+        if frame is not None:
+            count = _unpacked(frame)
+            if count is not None:
+                return iter([Unknown(value.reason, f"{value.label}[{i}]") for i in range(count)])
+        raise Escape(value.reason)
+
+
+def _unpacked(frame: FrameType) -> int | None:
+    """How many values the instruction at which a frame stands unpacks."""
+    code = frame.f_code.co_code
+    at = frame.f_lasti
+    if 0 <= at < len(code) - 1 and dis.opname[code[at]].startswith("UNPACK_SEQUENCE"):
+        return code[at + 1]
+    return None
+
+
+def _tree_frame() -> FrameType | None:
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        space = frame.f_globals.get("__builtins__")
+        if isinstance(space, dict) and _MARK in space:
+            return frame
+        frame = frame.f_back
+    return None

@@ -1,0 +1,167 @@
+"""One start: what is built and runs, and whether it gets there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from types import TracebackType
+from typing import Any
+
+from sgcheck.interp import guards
+from sgcheck.interp.interpreter import Interpreter
+from sgcheck.resolve.resolution import Cell, LayerRow, Outcome, Reason, RoleRunning, Running, Stage
+from sgcheck.resolve.run import Failure, failure_of, with_place
+from sgcheck.start.assumptions import StartOperations
+from sgcheck.start.certain import is_certain
+from sgcheck.start.entering import enter
+from sgcheck.start.layers import (
+    attribute,
+    decided,
+    facts_of,
+    kind_of,
+    layers_of,
+    short,
+    spans,
+    unknown,
+)
+from sgcheck.start.probe import Link, Probe
+from sgcheck.syntax.names import source_name
+from sgcheck.values.signals import EngineSignal
+from sgcheck.values.unknown import ASK, Unknown
+from sgcheck.world.tensors.dtypes import DTYPES
+
+_STAGES: dict[str, Stage] = {
+    "load_model": "build",
+    "initialize_model": "build",
+    "_initialize_model": "build",
+    "load_weights_and_postprocess": "load",
+    "process_weights_after_loading": "load",
+    "load_weights": "load",
+    "init_memory_pool": "memory",
+    "init_memory_pools": "memory",
+    "init_attention_backend": "attention",
+    "init_all_attention_backends": "attention",
+}
+_DRAFT = frozenset({"maybe_init_draft_worker", "init_draft_worker", "create_draft_worker"})
+
+ErrorOf = Callable[[Failure], Any]
+
+
+def follow(
+    interpreter: Interpreter, record: Any, error_of: ErrorOf, link: Link
+) -> tuple[Outcome, Running]:
+    """Follow a start whose arguments are resolved. `error_of` makes the reported error of a failure."""
+    operations = StartOperations(True)
+    ASK.append(operations)
+    try:
+        outcome, reason = _outcome(interpreter, record, error_of)
+        return outcome, _running(interpreter, reason, link)
+    finally:
+        ASK.pop()
+
+
+def _outcome(
+    interpreter: Interpreter, record: Any, error_of: ErrorOf
+) -> tuple[Outcome, Reason | None]:
+    try:
+        enter(interpreter, record)
+    except EngineSignal as signal:
+        reason = with_place(getattr(signal, "reason", Reason("engine")), signal.__traceback__)
+        return Outcome("unknown", reason=reason, stage=stage_of(signal.__traceback__)), reason
+    except (RecursionError, MemoryError) as limit:
+        reason = with_place(Reason(f"limit({type(limit).__name__})"), limit.__traceback__)
+        return Outcome("unknown", reason=reason, stage=stage_of(limit.__traceback__)), reason
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        failure = failure_of(error)
+        stage = stage_of(error.__traceback__)
+        if is_certain(error):
+            return Outcome("startup_error", error_of(failure), stage=stage), None
+        detail = f"{failure.type}: {failure.message}"
+        reason = Reason("tensor-operation", failure.file, failure.line, detail)
+        return Outcome("unknown", reason=reason, stage=stage), reason
+    return Outcome("ok", stage="kernel"), None
+
+
+def stage_of(trace: TracebackType | None) -> Stage:
+    """The stage of a start in which an exception came up, by the functions on its way."""
+    stage: Stage = "configure"
+    draft = False
+    while trace is not None:
+        name = source_name(trace.tb_frame.f_code.co_qualname).rpartition(".")[2]
+        stage = _STAGES.get(name, stage)
+        draft = draft or name in _DRAFT
+        trace = trace.tb_next
+    return "draft" if draft else stage
+
+
+def _running(interpreter: Interpreter, reason: Reason | None, link: Link) -> Running:
+    roles: dict[str, RoleRunning] = {}
+    for runner in interpreter.world.started.runners:
+        draft = attribute(runner, "is_draft_worker") is True
+        role = "draft" if draft else "main"
+        if role not in roles:
+            with _contexts(interpreter, draft):
+                roles[role] = _role(interpreter, runner, link)
+    return Running(roles.get("main"), roles.get("draft"), reason)
+
+
+@contextmanager
+def _contexts(interpreter: Interpreter, draft: bool) -> Iterator[None]:
+    """A draft computes under the backends that its flags choose."""
+    with ExitStack() as stack:
+        if draft:
+            utils = interpreter.module("sglang.srt.layers.moe.utils")
+            for name in ("speculative_moe_backend_context", "speculative_moe_a2a_backend_context"):
+                if hasattr(utils, name):
+                    stack.enter_context(guards.call(getattr(utils, name)))
+        yield
+
+
+def _role(interpreter: Interpreter, runner: Any, link: Link) -> RoleRunning:
+    config = attribute(runner, "model_config")
+    parts = {
+        "quantization": _plain(attribute(config, "quantization")),
+        "kv_cache_dtype": _dtype(attribute(runner, "kv_cache_dtype")),
+        "attention": _present(attribute(runner, "attn_backend")),
+    }
+    model = attribute(runner, "model")
+    if model is None:
+        missing = unknown(Reason("not-built"))
+        return RoleRunning({"model_class": missing, **parts})
+    rows = _rows(interpreter, model, attribute(config, "dtype"), link)
+    return RoleRunning({"model_class": short(model), **parts}, rows)
+
+
+def _plain(value: Any) -> Cell:
+    return unknown(value.reason) if isinstance(value, Unknown) else decided(value)
+
+
+def _dtype(value: Any) -> Cell:
+    if value is None:
+        return unknown(Reason("not-built"))
+    return (
+        _plain(value)
+        if isinstance(value, Unknown)
+        else decided(getattr(value, "_name", str(value)))
+    )
+
+
+def _present(value: Any) -> Cell:
+    return unknown(Reason("not-built")) if value is None else short(value)
+
+
+def _rows(interpreter: Interpreter, model: Any, dtype: Any, link: Link) -> tuple[LayerRow, ...]:
+    modules = dict(model.named_modules())
+    probe = Probe(modules, dtype or DTYPES["bfloat16"], interpreter.module, link)
+    groups: dict[tuple[Any, ...], tuple[dict[str, Cell], list[str]]] = {}
+    for name, module in layers_of(model):
+        cells = facts_of(module)
+        key = (kind_of(name), *((k, c.status, c.value) for k, c in cells.items()))
+        groups.setdefault(key, (cells, []))[1].append(name)
+    rows = []
+    for cells, names in groups.values():
+        cells["kernel"] = probe.kernel(names[0])
+        rows.append(LayerRow(kind_of(names[0]), len(names), spans(names), cells))
+    return tuple(rows)

@@ -1,0 +1,66 @@
+"""`sys._getframe`: where a call of the tree comes from, as plain text and numbers."""
+
+from __future__ import annotations
+
+import sys
+from types import FrameType, MappingProxyType
+from typing import Any
+
+from sgcheck.interp.access import FACES
+from sgcheck.syntax.names import guard, source_name
+
+_MARK = guard("c")
+SITE = "/usr/local/lib/python3.12/dist-packages"
+
+
+def _is_tree(frame: FrameType) -> bool:
+    space = frame.f_globals.get("__builtins__")
+    return isinstance(space, dict) and _MARK in space
+
+
+class CodeFace:
+    """What is shown of a code object."""
+
+    def __init__(self, frame: FrameType) -> None:
+        code = frame.f_code
+        self.co_filename = f"{SITE}/{code.co_filename}"
+        self.co_qualname = source_name(code.co_qualname)
+        self.co_name = self.co_qualname.rpartition(".")[2]
+        self.co_firstlineno = code.co_firstlineno
+
+
+class FrameFace:
+    """What is shown of a frame: no variable of anybody."""
+
+    def __init__(self, frame: FrameType) -> None:
+        self.f_code = CodeFace(frame)
+        self.f_lineno = frame.f_lineno
+        name = frame.f_globals.get("__name__")
+        self.f_globals = MappingProxyType(
+            {"__name__": str(name), "__file__": self.f_code.co_filename}
+        )
+        outer = _tree_frame(frame.f_back)
+        self._outer = outer
+
+    @property
+    def f_back(self) -> Any:
+        return FrameFace(self._outer) if self._outer is not None else None
+
+
+FACES.update((FrameFace, CodeFace))
+
+
+def _tree_frame(frame: FrameType | None) -> FrameType | None:
+    while frame is not None and not _is_tree(frame):
+        frame = frame.f_back
+    return frame
+
+
+def getframe(depth: Any = 0) -> FrameFace:
+    """The frame `depth` calls of the tree further out. ValueError where the stack is not that deep."""
+    frame = _tree_frame(sys._getframe(1))
+    for _ in range(int(depth)):
+        frame = _tree_frame(frame.f_back) if frame is not None else None
+    if frame is None:
+        raise ValueError("call stack is not deep enough")
+    return FrameFace(frame)
