@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 import sample_resolutions as samples
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
@@ -143,6 +143,8 @@ resolutions = st.builds(
 )
 
 
+# A loaded machine draws slowly: that is no fault of what is drawn.
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(resolutions, st.booleans(), st.booleans())
 def test_every_document_is_valid_and_survives_json(
     resolution: Resolution, trace: bool, changed: bool
