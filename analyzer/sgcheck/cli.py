@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import errno
 import gc
 import os
@@ -97,19 +98,54 @@ def main() -> None:
     """The console script."""
     # A launch makes about a million objects that stay: looking through them finds no garbage.
     gc.set_threshold(1_000_000, 20, 20)
-    _leave(run())
+    try:
+        code = run() if _has_output() else EXIT_FAULT
+    except KeyboardInterrupt:  # a second one, while the first was told
+        code = EXIT_INTERRUPTED
+    _leave(code)
+
+
+def _has_output() -> bool:
+    """Open what the caller closed, so that no file of ours takes its number; whether anything can be written."""
+    closed = [number for number in range(3) if _is_closed(number)]
+    for number in closed:
+        nothing = os.open(os.devnull, os.O_RDONLY if number == 0 else os.O_WRONLY)
+        if nothing != number:
+            os.dup2(nothing, number)
+            os.close(nothing)
+    if sys.stdin is None:
+        sys.stdin = open(0, closefd=False)  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+        _complain("standard output is closed; leave it open, or send it to a file")
+        return False
+    return True
+
+
+def _is_closed(number: int) -> bool:
+    try:
+        os.fstat(number)
+    except OSError:
+        return True
+    return False
 
 
 def _leave(code: int) -> NoReturn:
     """End the process without freeing every object first, which costs a seventh of a check."""
     if threading.active_count() > 1:
-        sys.exit(code)
+        if code not in (EXIT_FAULT, EXIT_INTERRUPTED):
+            sys.exit(code)
+        # A thread may wait for input that never comes: Python would abort at it.
+        if "multiprocessing" in sys.modules:
+            for child in sys.modules["multiprocessing"].active_children():
+                child.terminate()
     atexit._run_exitfuncs()
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except (OSError, ValueError):
-        sys.exit(code)
+    for stream in (sys.stdout, sys.stderr):
+        # What could not be written has been said by `run`; Python would say so again, in its own words.
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
     os._exit(code)
 
 

@@ -247,3 +247,61 @@ def test_modules_of_the_working_directory_are_not_imported(tmp_path: Path) -> No
         env={"PATH": os.environ["PATH"], "PYTHONPATH": ROOTS},
     )
     assert (result.returncode, result.stderr) == (0, b"")
+
+
+def _run_shell(command: str, folder: Path) -> subprocess.CompletedProcess[bytes]:
+    """`$SGCHECK …` in a shell, which can close and redirect."""
+    return subprocess.run(
+        ["sh", "-c", command],
+        capture_output=True,
+        cwd=folder,
+        timeout=300,
+        check=False,
+        env={
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": ROOTS,
+            "SGCHECK": f"{sys.executable} -m sgcheck",
+        },
+    )
+
+
+@pytest.mark.parametrize("words", ["version", "--help", "scan .", "batch -", "check --arch sm90"])
+def test_closed_standard_output_is_said(words: str, tmp_path: Path) -> None:
+    done = _run_shell(f"$SGCHECK {words} >&-", tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"sgcheck: standard output is closed")
+    assert done.stderr.count(b"\n") == 1
+
+
+def test_closed_standard_input_and_error(tmp_path: Path) -> None:
+    assert _run_shell("$SGCHECK version 2>&- <&-", tmp_path).returncode == 0
+    assert _run_shell("$SGCHECK scan . 2>&-", tmp_path).returncode == 3
+    done = _run_shell("$SGCHECK scan - <&-", tmp_path)
+    assert (done.returncode, done.stderr) == (3, b"sgcheck: note: no SGLang launch in 1 files\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("words", ["version", "--help", "scan .", "batch -"])
+def test_a_full_disk_is_said(words: str, tmp_path: Path) -> None:
+    # The input stays open: the reader of `batch` waits for more when the output ends it.
+    command = f"(echo '{{}}'; sleep 3) | $SGCHECK {words} > /dev/full; echo $? >&2"
+    done = _run_shell(command, tmp_path)
+    assert done.stderr.endswith(b"make room and try again\n2\n"), done.stderr
+    assert b"Fatal" not in done.stderr and b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("spec", ["{}", "repository@{}", "{}/x", "{}.whl"])
+def test_names_of_any_length_get_a_sentence(spec: str, tmp_path: Path) -> None:
+    (tmp_path / "repository" / "sglang" / "srt").mkdir(parents=True)
+    words = ("check", "--arch", "sm90", "--sglang", spec.format("a" * 100_000))
+    done = subprocess.run(
+        [sys.executable, "-m", "sgcheck", *words],
+        capture_output=True,
+        cwd=tmp_path,
+        timeout=300,
+        check=False,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": ROOTS},
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"sgcheck: ") and b"internal fault" not in done.stderr
+    assert len(done.stderr) < 3000

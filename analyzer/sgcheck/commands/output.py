@@ -25,6 +25,9 @@ def stdout_terminal(choice: ColorChoice) -> Terminal:
     return terminal
 
 
+MAX_SENTENCE = 2000
+"""Characters of a sentence on standard error: what it quotes may be of any length."""
+
 _styled = False
 """Whether what is written was styled for a terminal."""
 
@@ -52,6 +55,8 @@ def note(text: str) -> None:
 def say(text: str) -> None:
     """One line of sgcheck's own on standard error."""
     text = without_commands(clean(text.replace("\n", " ")))
+    if len(text) > MAX_SENTENCE:
+        text = f"{text[: MAX_SENTENCE // 2]} … {text[-MAX_SENTENCE // 2 :]}"
     click.echo(f"sgcheck: {text}".encode("utf-8", "backslashreplace"), err=True)
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from sgcheck.errors import WorkerEnded
 from sgcheck.resolve.launch import Launch
+from sgcheck.resolve.parser_memo import METHOD
 from sgcheck.resolve.performing import Performs
 from sgcheck.resolve.resolution import Reason
 from sgcheck.resolve.run import record_fields
@@ -70,9 +71,17 @@ def read_parser(predictor: Predictor, launch: Launch) -> ReadParser:
     return ReadParser(found)
 
 
-def _read(module: Any, _load: Any) -> ParserFacts:
+def _read(module: Any, _load: Any) -> ParserFacts | Reason:
     parser = ArgumentParser()
-    module.ServerArgs.add_cli_args(parser)
+    record = getattr(module, "ServerArgs", None)
+    add = getattr(record, METHOD, None)
+    if (
+        not callable(add)
+        or not isinstance(record, type)
+        or not (is_dataclass(record) or issubclass(record, Struct))
+    ):
+        return Reason("tree-not-usable", detail=f"it has no ServerArgs with {METHOD}")
+    add(parser)
     found: dict[str, Flag] = {}
     for action in parser._actions:
         names = tuple(str(name) for name in action.option_strings)
@@ -81,4 +90,4 @@ def _read(module: Any, _load: Any) -> ParserFacts:
         choices = tuple(map(str, action.choices)) if action.choices is not None else ()
         flag = Flag(names, str(action.dest), choices, action.nargs == 0)
         found.update(dict.fromkeys(names, flag))
-    return ParserFacts(found, tuple(record_fields(module.ServerArgs)))
+    return ParserFacts(found, tuple(record_fields(record)))

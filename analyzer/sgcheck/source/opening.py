@@ -85,6 +85,15 @@ def _not_installed(python: str | None) -> str:
 
 
 def _named(spec: str, offline: bool, note: Progress) -> Tree:
+    try:
+        return _found(spec, offline, note)
+    except OSError as error:  # a name that is too long for any file, for one
+        raise SourceError(
+            f"{spec!r} names no SGLang ({error.strerror or error}); give {_FORMS}."
+        ) from error
+
+
+def _found(spec: str, offline: bool, note: Progress) -> Tree:
     if "\0" in spec or not spec:
         raise SourceError(f"{spec!r} names no SGLang; give {_FORMS}.")
     number = release_number(spec)

@@ -32,7 +32,7 @@ from sgcheck.findings.subject import Subject
 from sgcheck.report.document import same_value
 from sgcheck.report.wording import effective_steps
 from sgcheck.resolve.resolution import Because, FieldAnswer, JsonValue, Resolution
-from sgcheck_rules.checks.support import SAME_VALUE, one_line, release, shown
+from sgcheck_rules.checks.support import SAME_VALUE, number_in, one_line, release, shown
 
 META = Meta("forced", "SGLang overwrites a value that the file gives", "warning", "proved")
 
@@ -181,7 +181,8 @@ def _given(use: Use) -> JsonValue:
     if not use.values:
         return True
     text = use.value
-    return int(text) if text is not None and text.isascii() and text.isdigit() else text
+    number = number_in(text)
+    return text if number is None else number
 
 
 def _same(given: JsonValue, value: JsonValue) -> bool:

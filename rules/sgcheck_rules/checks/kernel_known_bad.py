@@ -30,7 +30,7 @@ from sgcheck.findings.subject import Subject
 from sgcheck.report.wording import effective_steps
 from sgcheck.resolve.resolution import FieldAnswer, JsonValue
 from sgcheck.source.releases import by_number
-from sgcheck_rules.checks.support import release, shown
+from sgcheck_rules.checks.support import number_in, release, shown
 from sgcheck_rules.checks.weights import is_dense, model_names, weights_of
 from sgcheck_rules.kernels import ANY, Fact, facts
 
@@ -187,7 +187,8 @@ def _known(subject: Subject, name: str) -> tuple[bool, JsonValue]:
     if not use.values:
         return True, True
     text = use.value
-    return True, int(text) if text is not None and text.isdigit() else text
+    number = number_in(text)
+    return True, text if number is None else number
 
 
 def _values(fact: Fact, subject: Subject) -> Iterator[_Hit]:

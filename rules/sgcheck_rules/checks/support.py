@@ -65,12 +65,18 @@ def mode_of(subject: Subject) -> str | None:
     return subject.launch.role if subject.launch.role in ("prefill", "decode") else None
 
 
+def number_in(text: str | None) -> int | None:
+    """The number that a text is; None for another text, and for more digits than any number of SGLang has."""
+    is_number = text is not None and text.isascii() and text.isdigit() and len(text) < 19
+    return int(text) if is_number and text is not None else None
+
+
 def known_int(subject: Subject, dest: str) -> int | None:
     """The number that a flag of a field is given, or the field's resolved one; None if open."""
     use = subject.use_of(dest)
     if use is not None:
         text = use.value
-        return int(text) if text is not None and text.isascii() and text.isdigit() else None
+        return number_in(text)
     if subject.command.open:
         return None
     flags = subject.table.of_dest(dest) if subject.table is not None else ()
