@@ -95,6 +95,9 @@ def fake(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFacto
             self.tree = tree
             state.packages.append(packages)
 
+        def start(self) -> None:
+            pass
+
         def check(self, launch: Launch, *, trace: bool = True) -> Resolution:
             return state.check(self.tree, launch, trace)
 

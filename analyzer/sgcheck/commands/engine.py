@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections import OrderedDict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -68,9 +69,13 @@ def answers(
             from sgcheck.sandbox.predictor import SandboxedPredictor
 
             # Of a single launch nothing needs to be taken back: it is the last one of the process.
-            predictor = predictor or SandboxedPredictor(
-                tree, packages=choice.packages or None, once=len(launches) == 1
-            )
+            if predictor is None:
+                predictor = SandboxedPredictor(
+                    tree, packages=choice.packages or None, once=len(launches) == 1
+                )
+                predictor.start()
+                # While the worker makes itself ready, what comes afterwards is loaded.
+                importlib.import_module("sgcheck.report.text")
             found = predictor.check(launch, trace=trace, depth=depth)
             if is_lasting(found):
                 store.put("check", launch, found)

@@ -100,12 +100,10 @@ class SandboxedPredictor:
         self._calls += 1
         if self._calls > CALLS_OF_ONE:
             self.close()
-        if self._process is None:
-            self._process = Process("predict", self._setup, self._serve)
-            self._calls = 1
+        process = self.start()
         content = name.encode("ascii") + b"\n" + encode(arguments)
         try:
-            answer = self._process.call(content)
+            answer = process.call(content)
             found: T = decode(answer, operation(name).result)
         except WorkerEnded:
             self._process = None
@@ -117,6 +115,13 @@ class SandboxedPredictor:
             for shelf in self._shelves.values():
                 shelf.save()
         return found
+
+    def start(self) -> Process:
+        """Start the worker, unless it is there; it makes itself ready meanwhile."""
+        if self._process is None:
+            self._process = Process("predict", self._setup, self._serve)
+            self._calls = 1
+        return self._process
 
     def close(self) -> None:
         """End the worker; the next question starts another."""

@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import json
-import multiprocessing
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from sgcheck.errors import WorkerEnded
 from sgcheck.sandbox import protocol as say
@@ -31,6 +28,9 @@ from sgcheck.sandbox.channel import (
 from sgcheck.sandbox.codec import decode, encode
 from sgcheck.sandbox.protocol import Denial, Role, Setup
 from sgcheck.sandbox.walls import Wall
+
+if TYPE_CHECKING:
+    import subprocess
 
 START_S = 60.0
 CALL_S = 1200.0
@@ -93,6 +93,9 @@ class Process:
             _be_worker(read, write, role)
 
     def _spawn(self, role: Role, read: int, write: int) -> None:
+        import json
+        import subprocess
+
         paths = [os.path.abspath(path) if path else os.getcwd() for path in sys.path]  # noqa: PTH100, PTH109
         told = json.dumps({"path": paths, "read": read, "write": write, "role": role})
         flags = ["-I", *(["-B"] if sys.dont_write_bytecode else [])]
@@ -236,7 +239,9 @@ def _tell_missing(walls: list[Wall]) -> None:
     """Say once which walls this system does not have."""
     new = [wall for wall in walls if wall.missing and wall.name not in _told]
     _told.update(wall.name for wall in new)
-    if new and multiprocessing.parent_process() is None:
+    # One of several processes that share the work says it.
+    pool = sys.modules.get("multiprocessing")
+    if new and (pool is None or pool.parent_process() is None):
         named = "; ".join(f"{wall.name} ({wall.missing})" for wall in new)
         print(
             f"sgcheck: note: trees run here without a wall that other systems have: {named}; "

@@ -59,7 +59,6 @@ def run(read: int, write: int, role: say.Role) -> NoReturn:
         channel = Channel(*walls.CHANNEL, MAX_TO_WORKER)
         raised = walls.raise_walls()
         channel.send(say.READY, encode(raised))
-        gc.collect()
         gc.freeze()
         setup = decode(channel.receive().content, Setup)
         serve = _Translating() if role == "translate" else _Predicting(channel, setup)

@@ -22,7 +22,7 @@ from sgcheck.syntax.version import VERSION
 
 _FORMAT = 8
 MOST_TEXTS = 20_000
-MOST_OF_TEXT = 20_000
+MOST_OF_TEXTS = 16 * 1024 * 1024
 MOST_NAMES = 100_000
 """Bounds on what is kept beside the modules: the tree chooses how much it asks for."""
 
@@ -188,7 +188,7 @@ class Shelf:
         if found is not None:
             return bytes(found)
         made = make(text)
-        if len(table) < MOST_TEXTS and len(text) < MOST_OF_TEXT:
+        if len(table) < MOST_TEXTS and sum(map(len, table)) + len(text) < MOST_OF_TEXTS:
             table[text] = made
             self._changed()
         return made
