@@ -201,6 +201,7 @@ def _exhausted() -> int:
 ENDS: dict[str, tuple[Attack, str]] = {
     "it leaves": (lambda: os._exit(7), "worker-ended(exit 7)"),
     "it is killed": (lambda: signal.raise_signal(signal.SIGABRT), "worker-ended(SIGABRT)"),
+    "its time is up": (lambda: signal.raise_signal(signal.SIGVTALRM), "limit(time)"),
     "it crashes": (lambda: ctypes.string_at(0), "worker-ended(SIGSEGV)"),
     "it sends what is no frame": (lambda: os.write(4, b"\xff" * 64), "worker-ended(too-much)"),
     "it sends another frame": (

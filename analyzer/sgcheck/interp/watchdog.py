@@ -23,7 +23,7 @@ from sgcheck.values.signals import LimitReached
 
 MEMORY = 1 << 30
 """Bytes that running a tree may take beyond what the process already has."""
-LAST_RESORT = 30.0
+LAST_RESORT = 10.0
 """Seconds of processor time beyond the limit after which the process is ended."""
 
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1024

@@ -16,7 +16,7 @@ from sgcheck.resolve.expand import Expanded, expand, shown
 from sgcheck.resolve.explored import Explored
 from sgcheck.resolve.passed_on import passed_on
 from sgcheck.resolve.places import Place, field_places, option_place
-from sgcheck.resolve.plain import plain
+from sgcheck.resolve.plain import is_long, plain
 from sgcheck.resolve.resolution import (
     Because,
     Case,
@@ -336,6 +336,8 @@ class Answers:
     def untouched(self, name: str, default: Any) -> FieldAnswer | None:
         """The answer for a field that nothing has given a value; the same for every launch."""
         if type(default) not in _SIMPLE or name in self.by_field or name in self.user_set:
+            return None
+        if is_long(default):
             return None
         if self.only_end is None or self.only_end.get(name) is not default:
             return None

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from sgcheck.interp.journal import MISSING
 from sgcheck.resolve.depends import reason_of
-from sgcheck.resolve.plain import plain
+from sgcheck.resolve.plain import is_long, plain
 from sgcheck.resolve.resolution import JsonValue, Reason
 from sgcheck.values.condition import TRUE, Condition, Space, Variable, variables_of
 from sgcheck.values.records import record_names
@@ -61,7 +61,7 @@ def expand(
 
     With `where_there` it may be absent there.
     """
-    if type(value) in _SCALARS and not _names_process(value):
+    if type(value) in _SCALARS and not _names_process(value) and not is_long(value):
         return Expanded(((within, value),))
     todo = [within]
     done: list[tuple[Condition, JsonValue]] = []

@@ -14,14 +14,23 @@ from sgcheck.values.unknown import Unknown
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 _DEPTH = 8
 _AS_IT_IS = frozenset({type(None), bool, int, str})
+MOST_BITS = 14_000
+"""Of a number that is written with its digits: Python writes and reads up to 4300 of them."""
+
+
+def is_long(value: Any) -> bool:
+    """Whether a number has more digits than are written."""
+    return issubclass(type(value), int) and int.bit_length(value) > MOST_BITS
 
 
 def plain(value: Any, depth: int = 0) -> JsonValue:
     """A JSON form: enums by name (string enums by value), sets sorted, records as objects."""
     kind = type(value)
+    if is_long(value):
+        return f"an integer of {int.bit_length(value)} bits"
     if kind in _AS_IT_IS:
         return value  # type: ignore[no-any-return]
-    if kind is list and _AS_IT_IS.issuperset(map(type, value)):
+    if kind is list and _AS_IT_IS.issuperset(map(type, value)) and not any(map(is_long, value)):
         return value[:]  # type: ignore[no-any-return]
     if issubclass(kind, enum.Enum):
         inner: Any = value.value

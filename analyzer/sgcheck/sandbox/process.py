@@ -42,6 +42,9 @@ _BOOT = (
 )
 _LOADER_VARIABLES = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH")
 
+_TIME_IS_UP = ("SIGVTALRM", "SIGXCPU")
+"""What ends a worker that has computed for too long, when nothing gentler gets through."""
+
 how_to_start: str | None = None
 """`fork` or `spawn`; None for what is right here."""
 
@@ -167,6 +170,8 @@ class Process:
         status = self.stop(wait=why == "gone")
         if why == "gone":
             why = _words(status)
+        if why in _TIME_IS_UP:
+            return "limit(time)"
         return f"worker-ended({why})"
 
     def stop(self, *, wait: bool = False) -> int:
