@@ -31,7 +31,14 @@ TO_BE_SPLIT = {
 
 CODE = sorted(
     path
-    for folder in ("analyzer", "rules", "tests", "benchmarks", "fixtures/oracle")
+    for folder in (
+        "analyzer",
+        "rules",
+        "tests",
+        "benchmarks",
+        "fixtures/oracle",
+        "fixtures/kernel_oracle",
+    )
     for path in (ROOT / folder).rglob("*.py")
 )
 DOCUMENTS = sorted(
