@@ -38,6 +38,7 @@ def _choices(launch: Launch) -> Iterator[tuple[str, Launch]]:
 
     Words whose choices hang on the same conditions choose together.
     """
+    launch = replace(launch, argv=tuple(_opened(word) for word in launch.argv))
     groups: dict[tuple[str, ...], None] = {}
     for word in launch.argv:
         if word.text is None and word.choices:
@@ -54,6 +55,13 @@ def _choices(launch: Launch) -> Iterator[tuple[str, Launch]]:
         said = [group[index] for group, index in chosen.items() if group[index]]
         argv = tuple(_put(word, chosen) for word in launch.argv)
         yield " and ".join(said), replace(launch, argv=argv)
+
+
+def _opened(word: Word) -> Word:
+    """A word that may be several, flags among them, holds any words: its choices are no values."""
+    if any(choice.text.startswith("-") and " " in choice.text for choice in word.choices):
+        return replace(word, choices=(), prefix="", many="any")
+    return word
 
 
 def _put(word: Word, chosen: dict[tuple[str, ...], int]) -> Word:

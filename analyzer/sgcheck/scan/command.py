@@ -16,9 +16,11 @@ from typing import TypeAlias
 from sgcheck.scan.context import Around, build_launch
 from sgcheck.scan.model import Launch
 from sgcheck.scan.own_flags import is_own_flag
+from sgcheck.scan.targets import is_sglang_image, split_image
 from sgcheck.scan.text import Mapped
 from sgcheck.scan.words import Field, joined
 from sgcheck.scan.wrappers import around_wrapped
+from sgcheck_rules.history import history
 
 ScriptReader: TypeAlias = Callable[[Mapped, Around], list[Launch]]
 
@@ -158,6 +160,8 @@ def launches_of(fields: Sequence[Field], around: Around, read_script: ScriptRead
         start = _command_start(fields, at)
         around = around_wrapped(around, fields[:at])
         own, foreign = separate(launcher, fields[first:])
+        if is_prose(own):
+            return []
         if launcher == "sglang serve" and _names_diffusion(foreign):
             around = around.but(role="diffusion")
         last = fields[-1]
@@ -187,7 +191,7 @@ def entrypoint_launch(fields: Sequence[Field], around: Around) -> list[Launch]:
         for text, following in pairwise(texts)
     )
     image = around.image.text if around.image is not None else None
-    named = image is not None and "sglang" in image.lower()
+    named = image is not None and _serves(image)
     model = any(t.split("=")[0] in ("--model-path", "--model") for t in texts)
     # A patch of a manifest has the arguments alone: then they must be SGLang's beyond doubt.
     if image is None and model and not configured:
@@ -203,6 +207,12 @@ def entrypoint_launch(fields: Sequence[Field], around: Around) -> list[Launch]:
             argv=fields,
         )
     ]
+
+
+def _serves(image: str) -> bool:
+    """Whether an image is one of SGLang's server, whose entrypoint takes its arguments."""
+    name, _ = split_image(image)
+    return is_sglang_image(name) or "sglang-runtime" in name.lower()
 
 
 def _is_assignment(text: str) -> bool:
@@ -284,6 +294,30 @@ def _separate(
     return own, foreign
 
 
+TRAINER_WORDS = 3
+MOST_SUBCOMMANDS = 5
+PROSE_WORDS = 4
+"""So many plain words one after the other are a sentence about a launch, not a launch."""
+_PLAIN = re.compile(r"[A-Za-z']+[,.;:!?]?|\(.*|.*\)[,.;:]?")
+
+
+def is_prose(fields: Sequence[Field], most: int = PROSE_WORDS) -> bool:
+    """Whether words hold a sentence."""
+    run = 0
+    for field in fields:
+        run = run + 1 if _PLAIN.fullmatch(field.text) is not None else 0
+        if run >= most:
+            return True
+    return False
+
+
+def _is_sentence(fields: Sequence[Field]) -> bool:
+    """Whether a trainer's command line has more plain words than a program with its subcommands has."""
+    after_flag = {i + 1 for i, field in enumerate(fields) if field.text.startswith("--")}
+    plain = [f for i, f in enumerate(fields) if i not in after_flag and _PLAIN.fullmatch(f.text)]
+    return len(plain) > MOST_SUBCOMMANDS
+
+
 TRAINER_PREFIX = "--sglang-"
 _TRAINER_FLAG = re.compile(r"--sglang-[a-z0-9][a-z0-9-]*(?:=|$)")
 # Flags with the trainer's prefix that the trainer reads itself.
@@ -310,7 +344,13 @@ def trainer_launch(fields: Sequence[Field], around: Around) -> list[Launch]:
         elif mine:
             (foreign if theirs else own).append(field)
             end = field.end
-    if not own:
+    known = history().runs["flags"]
+    flags = [f.text.partition("=")[0].replace("_", "-") for f in own if f.text.startswith("--")]
+    if (
+        not any(flag in known for flag in flags)
+        or is_prose(own, TRAINER_WORDS)
+        or _is_sentence(fields)
+    ):
         return []
     inside = around.but(role=around.role or "rollout")
     return [

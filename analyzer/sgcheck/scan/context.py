@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -125,7 +126,7 @@ def build_launch(
     file = around.file
     argv = tuple(argv)
     spend(_WORK_OF_A_LAUNCH + len(argv) + len(around.env))
-    words = tuple(to_word(file, f) for f in argv)
+    words = tuple(_without_placeholder(to_word(file, f)) for f in argv)
     end = max([end, start, *(w.span.end for w in words if w.span.start >= start)])
     config = _config_of(words, around.configs)
     targets = around.targets
@@ -155,6 +156,20 @@ def build_launch(
         config=config,
         verified=around.verified,
         model=None if around.model is None else to_word(file, around.model),
+    )
+
+
+_PLACEHOLDER = re.compile(r"\{[A-Za-z_][\w.-]*\}|[^<]*<[A-Za-z][\w ./:|-]*>.*", re.DOTALL)
+
+
+def _without_placeholder(word: Word) -> Word:
+    """`<model-path>` and `{model}` stand for a value that the reader is to put in."""
+    if word.text is None or _PLACEHOLDER.fullmatch(word.text) is None:
+        return word
+    flag, equals, _ = word.text.partition("=")
+    prefix = flag + equals if equals and flag.startswith("--") else ""
+    return replace(
+        word, text=None, source=word.text, reason="a placeholder", prefix=prefix, exact=False
     )
 
 

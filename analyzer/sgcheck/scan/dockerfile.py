@@ -13,7 +13,7 @@ from sgcheck.scan.context import Around
 from sgcheck.scan.model import Launch, Port, Skipped, VersionHint
 from sgcheck.scan.sagemaker import is_sagemaker, sagemaker_launch
 from sgcheck.scan.shell import launches_in_script, script_or_words
-from sgcheck.scan.targets import requirement_hint
+from sgcheck.scan.targets import canonical_version, requirement_hint
 from sgcheck.scan.text import OVERLONG, Hole, Mapped, SourceFile, TooMuchText, join, spend
 from sgcheck.scan.words import Field, hole_text, split_posix
 
@@ -161,8 +161,10 @@ def _instruction(file: SourceFile, word: str, rest: Mapped, stage: _Stage) -> No
     elif word == "HEALTHCHECK":
         stage.ports += probe_ports(file, interpolate(rest))
     elif word == "RUN":
-        for each in split_posix(rest):
+        fields = split_posix(interpolate(rest))
+        for each in fields:
             stage.version = requirement_hint(file, each.value) or stage.version
+        stage.version = _cloned(file, fields) or stage.version
 
 
 def _bounded(file: SourceFile, value: Mapped) -> Mapped:
@@ -172,6 +174,25 @@ def _bounded(file: SourceFile, value: Mapped) -> Mapped:
     place = value.extent() or (0, 0)
     source = file.original[place[0] : place[1]][:200]
     return hole_text(file, Hole(source, OVERLONG), *place)
+
+
+def _cloned(file: SourceFile, fields: list[Field]) -> VersionHint | None:
+    """The release that `git clone --branch v0.5.9 …/sglang` checks out."""
+    texts = [f.text for f in fields]
+    for i, text in enumerate(texts[:-1]):
+        if text != "clone" or not i or texts[i - 1] != "git":
+            continue
+        stop = next((j for j in range(i, len(texts)) if texts[j] in ("&&", ";", "||")), len(texts))
+        urls = [t for t in texts[i:stop] if t.removesuffix(".git").rstrip("/").endswith("/sglang")]
+        for j in range(i, stop):
+            name, equals, value = texts[j].partition("=")
+            if not urls or name not in ("--branch", "-b"):
+                continue
+            at = fields[j] if equals or j + 1 == stop else fields[j + 1]
+            found = canonical_version(value if equals else at.text)
+            if found is not None and not file.holes_in(at.text):
+                return VersionHint(found, "git clone", at.text, file.span(at.start, at.end))
+    return None
 
 
 def _set(stage: _Stage, name: str, key: Field, value: Mapped) -> None:

@@ -141,6 +141,7 @@ def facts_around(doc: Document, node: Node, parents: tuple[Node, ...], around: A
     """`around` with image, GPUs, nodes, replicas, ports and hints from the container outwards."""
     chain = [node, *reversed(parents)]
     image = next((n for p in chain if isinstance(n := doc.get(p, "image"), ScalarNode)), None)
+    image = image if image is not None else _template_image(doc, node, chain)
     if image is not None:
         around = around.with_image(doc.scalar(image), "image")
     ports: list[Port] = []
@@ -164,6 +165,24 @@ def facts_around(doc: Document, node: Node, parents: tuple[Node, ...], around: A
         targets=(*around.targets, *targets),
         gpus=gpus or around.gpus,
     )
+
+
+def _template_image(doc: Document, node: Node, chain: list[Node]) -> ScalarNode | None:
+    """The image in the role template that a role of the document refers to."""
+    wanted = next((n for p in chain if (n := doc.text_at(p, "templateRef", "name"))), None)
+    if wanted is None:
+        return None
+    for template in doc.elements(doc.get(doc.root, "spec", "roleTemplates")):
+        if doc.text_at(template, "name") != wanted:
+            continue
+        containers = doc.elements(doc.get(template, "template", "spec", "containers"))
+        own = doc.text_at(node, "name")
+        same = [each for each in containers if doc.text_at(each, "name") == own]
+        for each in same or containers[:1]:
+            image = doc.get(each, "image")
+            if isinstance(image, ScalarNode):
+                return image
+    return None
 
 
 def _quantity(doc: Document, node: Node | None, source: str) -> Quantity | None:

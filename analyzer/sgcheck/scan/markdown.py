@@ -6,6 +6,7 @@ entrypoint and another the arguments, as model servers' documentation writes it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -16,7 +17,7 @@ from sgcheck.scan.helm import mask_placeholders
 from sgcheck.scan.kinds import worth_reading
 from sgcheck.scan.model import Beside, Launch, Skipped
 from sgcheck.scan.shell import launches_in_script, script_or_words
-from sgcheck.scan.text import Mapped, SourceFile, TooMuchText, join, spend
+from sgcheck.scan.text import Hole, Mapped, SourceFile, TooMuchText, join, spend
 from sgcheck.scan.words import split_posix
 
 _SHELLS = frozenset(
@@ -56,7 +57,7 @@ def _of_blocks(file: SourceFile, beside: Beside) -> Iterator[list[Launch]]:
             continue
         around = Around(file, "markdown")
         if block.language in _SHELLS:
-            text = mask_placeholders(file, _without_prompts(block.text))
+            text = _mask_angles(file, mask_placeholders(file, _without_prompts(block.text)))
             yield launches_in_script(text, around)
         elif block.language in _YAML:
             text = mask_placeholders(file, block.text)
@@ -111,6 +112,21 @@ def blocks(file: SourceFile) -> Iterator[Block]:
                 language = info.split()[0].strip("{}.").lower() if info.split() else ""
                 begin = stop + 1
         at = stop + 1
+
+
+_ANGLES = re.compile(r"(?<![<\w])<[A-Za-z][\w.-]*>")
+
+
+def _mask_angles(file: SourceFile, text: Mapped) -> Mapped:
+    """A script in which each `<name>` is one hole: the shell would take it for a redirection."""
+    pieces: list[Mapped] = []
+    at = 0
+    for found in _ANGLES.finditer(text.text):
+        place = text[found.start() : found.end()].extent() or (0, 0)
+        char = file.hole(Hole(found[0], "a placeholder"))
+        pieces += [text[at : found.start()], Mapped.standing_for(char, *place)]
+        at = found.end()
+    return join([*pieces, text[at:]]) if pieces else text
 
 
 def _without_prompts(text: Mapped) -> Mapped:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from sgcheck.scan.context import Around, build_launch, role_in
 from sgcheck.scan.model import Launch, Quantity, TargetHint, VersionHint
+from sgcheck.scan.recipe_facts import document_facts, filled
 from sgcheck.scan.sagemaker import is_sagemaker, sagemaker_launch
 from sgcheck.scan.server_config import mapping_launch
 from sgcheck.scan.shell import launches_in_script, script_or_words
@@ -161,18 +163,33 @@ def _recipe_facts(doc: Document, chain: tuple[Node, ...], around: Around) -> Aro
 
 
 def _recipe_sizes(doc: Document, chain: tuple[Node, ...], role: str, around: Around) -> Around:
+    """`around` with the GPUs and the nodes of one worker of a role, which may share or span nodes."""
     short = {"aggregated": "agg"}.get(role, role)
-    for node in reversed(chain):
-        for key, field_name in (
-            (f"gpus_per_{short}", "gpus"),
-            ("gpus_per_node", "gpus"),
-            (f"{short}_nodes", "nodes"),
-        ):
+
+    def stated(key: str) -> Quantity | None:
+        for node in reversed(chain):
             value = doc.get(node, "resources", key)
-            if isinstance(value, ScalarNode) and getattr(around, field_name) is None:
-                found = number(doc.file, doc.scalar(value), f"resources.{key}")
-                around = around.but(**{field_name: found})
-    return around
+            if isinstance(value, ScalarNode):
+                return number(doc.file, doc.scalar(value), f"resources.{key}")
+        return None
+
+    worker, node = stated(f"gpus_per_{short}"), stated("gpus_per_node")
+    nodes, workers = stated(f"{short}_nodes"), stated(f"{short}_workers")
+    each = worker.value if worker is not None else None
+    whole = node.value if node is not None else None
+    of_role = nodes.value if nodes is not None else None
+    if nodes is not None and of_role is not None and workers is not None:
+        if not workers.value:
+            nodes = None
+        elif worker is None and workers.value > of_role:
+            # Several share a node, and nothing says how.
+            nodes, node = replace(nodes, value=1), None
+        else:
+            nodes = replace(nodes, value=max(-(-of_role // workers.value), 1))
+    if worker is not None and each and whole and each > whole:
+        nodes = replace(nodes or worker, value=-(-each // whole))
+        worker = None
+    return around.but(gpus=around.gpus or worker or node, nodes=around.nodes or nodes)
 
 
 # --- SkyPilot ----------------------------------------------------------------------------------------------
@@ -394,6 +411,7 @@ def _sagemaker(doc: Document, node: Node, around: Around) -> list[Launch]:
 def scripts(doc: Document, around: Around) -> list[Launch]:
     """The launches of scalars that hold a shell script, under keys that are meant for one."""
     found: list[Launch] = []
+    around = document_facts(doc, around)
     for _, parents, node in _mappings(doc):
         for key, _, value in doc.items(node):
             # Ansible's modules have their collection before their name: `ansible.builtin.shell`.
@@ -417,7 +435,7 @@ def scripts(doc: Document, around: Around) -> list[Launch]:
                     env.update(_plain_env(doc, doc.get(parent, name)))
             inside = around.with_env(env, "env")
             for text in texts:
-                script = _with_workflow_env(doc, doc.scalar(text), env)
+                script = filled(doc, _with_workflow_env(doc, doc.scalar(text), env))
                 found += launches_in_script(script, inside)
     return found
 

@@ -167,7 +167,7 @@ _IMAGE_PLATFORMS = (
 
 
 def image_platform(image: Image) -> TargetHint | None:
-    """The machine other than NVIDIA's that an SGLang image's tag tells (`v0.5.9-rocm700-mi35x`), or None."""
+    """The machine that an SGLang image's tag tells (`v0.5.9-rocm700-mi35x`, `v0.5.3rc1-b200`), or None."""
     name, tag = split_image(image.text or "")
     if "sglang" not in name.lower() and not is_sglang_image(name):
         return None
@@ -177,7 +177,8 @@ def image_platform(image: Image) -> TargetHint | None:
             if pattern.fullmatch(part):
                 value = platform or part
                 return TargetHint("arch", (value,), "image tag", image.text or "", image.span)
-    return None
+    gpu = gpu_name(tag)
+    return TargetHint("gpu", (gpu,), "image tag", image.text or "", image.span) if gpu else None
 
 
 _RELEASE = re.compile(

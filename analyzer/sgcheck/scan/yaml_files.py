@@ -10,6 +10,7 @@ from sgcheck.scan import compose, helm, kubernetes, kustomize, recipes
 from sgcheck.scan.context import Around, build_launch
 from sgcheck.scan.model import Beside, Launch, Skipped
 from sgcheck.scan.own_flags import is_own_flag
+from sgcheck.scan.recipe_facts import is_command_recipe
 from sgcheck.scan.server_config import (
     config_file,
     is_server_config,
@@ -109,6 +110,8 @@ def _document(
     found = recipes.launches(doc, around.but(format="recipe"))
     if recipes.is_skypilot(doc):
         return found
+    if is_command_recipe(doc):
+        return found or recipes.scripts(doc, around.but(format="recipe"))
     found += kubernetes.launches(doc, around.but(format="kubernetes"), shared)
     if doc.text_at(doc.root, "kind") == "ConfigMap":
         found += recipes.scripts(doc, around.but(format="script"))

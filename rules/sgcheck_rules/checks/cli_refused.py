@@ -25,6 +25,7 @@ from sgcheck.findings.command import Use, shown
 from sgcheck.findings.model import Finding, Fix
 from sgcheck.findings.rule import Example, Meta
 from sgcheck.findings.subject import Subject
+from sgcheck.scan.model import Span
 from sgcheck_rules.checks.support import one_line, release
 from sgcheck_rules.history import history
 
@@ -55,7 +56,7 @@ services:
     ),
     Example(
         "serve.sh",
-        "sglang serve --model-path Qwen/Qwen3-8B «--max-running-requests many» --tp-size 2\n",
+        "sglang serve --model-path Qwen/Qwen3-8B --max-running-requests «many» --tp-size 2\n",
         expect=("invalid int value",),
     ),
     Example(
@@ -74,6 +75,29 @@ GOOD = (
 )
 
 SHOWN_CHOICES = 12
+SLIP = 0.88
+"""How like a flag's name a word must be to be a slip of it: one or two letters of a usual name."""
+OTHER_ENGINES = frozenset(
+    {
+        "--compilation-config",
+        "--disable-log-requests",
+        "--distributed-executor-backend",
+        "--enable-auto-tool-choice",
+        "--enable-expert-parallel",
+        "--enable-prefix-caching",
+        "--enforce-eager",
+        "--gpu-memory-utilization",
+        "--kv-transfer-config",
+        "--limit-mm-per-prompt",
+        "--max-model-len",
+        "--max-num-batched-tokens",
+        "--max-num-seqs",
+        "--no-enable-prefix-caching",
+        "--speculative-config",
+        "--swap-space",
+    }
+)
+"""Flags of vLLM's server that no measured SGLang has."""
 
 
 def check(subject: Subject, find: FindingBuilder) -> Iterator[Finding]:
@@ -106,19 +130,20 @@ def check(subject: Subject, find: FindingBuilder) -> Iterator[Finding]:
         named = _named(subject, message)
         yield find.finding(
             f"{release(subject)} refuses the command line: {message}",
-            at=subject.head if named is None else named.span,
+            at=subject.head if named is None else named,
             key=("parser", message),
         )
 
 
-def _named(subject: Subject, message: str) -> Use | None:
-    """The use of the flag of which the parser complains (`argument --tp-size/--tp: invalid int value: 'x'`)."""
+def _named(subject: Subject, message: str) -> Span | None:
+    """The value, or the flag, of which the parser complains (`argument --tp-size/--tp: invalid int value: 'x'`)."""
     named, _, _ = message.removeprefix("argument ").partition(": ")
     quoted = message.rpartition(": ")[2]
     found = subject.command.of(*named.split("/")) if message.startswith("argument --") else ()
     blamed = [use for use in found if any(repr(v.text) == quoted for v in use.values)]
-    candidates = blamed or list(found)
-    return candidates[-1] if candidates else None
+    if blamed:
+        return next(v.span for v in blamed[-1].values if repr(v.text) == quoted)
+    return found[-1].span if found else None
 
 
 def _parsed(subject: Subject) -> bool:
@@ -147,7 +172,9 @@ def _use(subject: Subject, find: FindingBuilder, use: Use) -> Iterator[Finding]:
             message,
             at=use.word.span,
             key=("unknown", name),
-            severity="warning" if known is not None and _any_release(subject) else "error",
+            severity="warning"
+            if _any_release(subject) and (known is not None or not _is_slip(name, near))
+            else "error",
             tip=_calls_it(other) or _tip(near, known),
             fix=_fix(use, other),
         )
@@ -163,6 +190,15 @@ def _use(subject: Subject, find: FindingBuilder, use: Use) -> Iterator[Finding]:
         )
     elif use.flag is not None:
         yield from _values(subject, find, use)
+
+
+def _is_slip(name: str, near: tuple[str, ...]) -> bool:
+    """Whether an unknown flag is surely a mistake, and not one of a patched SGLang."""
+    if name in OTHER_ENGINES:
+        return True
+    import difflib
+
+    return any(difflib.SequenceMatcher(None, name, other).ratio() >= SLIP for other in near)
 
 
 def _any_release(subject: Subject) -> bool:

@@ -29,7 +29,7 @@ from sgcheck.findings.model import Finding
 from sgcheck.findings.rule import Example, Meta
 from sgcheck.findings.subject import Subject
 from sgcheck.resolve.resolution import LaunchError
-from sgcheck_rules.checks.support import one_line, release, span_for, uses_named
+from sgcheck_rules.checks.support import one_line, release, span_for, uses_named, uses_valued
 
 _PLATFORM = re.compile(r"\bis_(cuda|hip|npu|cpu|xpu|hpu|musa)\b|\bis_host_cpu|aiter|ascend|intel_")
 
@@ -83,12 +83,19 @@ def _failure(
     if subject.leans_on_unread(*texts, condition):
         return
     certain = subject.complete and not condition and not _of_platform(subject, error)
-    uses = uses_named(subject, texts)
     where = release(subject)
     when = f" if {one_line(condition, 120)}" if condition else ""
     evidence = find.error(error)
+    line = evidence.text or ""
+    failed = line.strip() if error.type in ("AssertionError", "TypeError") else ""
+    uses = uses_named(subject, [failed])
+    if "%" in failed:
+        uses.reverse()  # what does not divide is what was chosen last
+    uses += [use for use in uses_named(subject, texts) if use not in uses]
+    uses += [use for use in uses_valued(subject, texts) if use not in uses]
     # A bare `assert` has no message; its line says what was not so.
     reason = one_line(error.message) or one_line(evidence.text or "without a message")
+    reason += _values(subject, failed)
     yield find.finding(
         f"{where} fails to start on {subject.arch}{when}: {error.type}: {reason}",
         at=span_for(subject, uses),
@@ -99,6 +106,25 @@ def _failure(
         because=[evidence],
         tip=_tip(error),
     )
+
+
+def _values(subject: Subject, text: str) -> str:
+    """The values of the fields in a line of SGLang that failed, and which of them nothing gives."""
+    if subject.table is None:
+        return ""
+    said: dict[str, None] = {}
+    for name in re.findall(r"[A-Za-z_]\w*", text):
+        flags = subject.table.of_dest(name)
+        if not flags:
+            continue
+        use = subject.use_of(name)
+        if use is not None and use.value is not None:
+            said[f"{name} {use.value}"] = None
+        elif use is None and flags[0].default is None:
+            said[f"{flags[0].name} is not given"] = None
+        elif use is None and isinstance(flags[0].default, int | float | str):
+            said[f"{name} {flags[0].default}"] = None
+    return f" ({', '.join(said)})" if said else ""
 
 
 def _of_platform(subject: Subject, error: LaunchError) -> bool:

@@ -13,6 +13,7 @@ from sgcheck.scan.model import Span
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _FLAG = re.compile(r"--[a-z][\w-]*")
+_QUOTED = re.compile(r"""["']([^"']+)["']""")
 MESSAGE_LENGTH = 240
 
 SAME_VALUE = {"speculative_algorithm": (("NEXTN", "EAGLE"),)}
@@ -48,6 +49,12 @@ def uses_named(subject: Subject, texts: Iterable[str]) -> list[Use]:
             if word in by_dest:
                 found.setdefault(id(by_dest[word]), by_dest[word])
     return list(found.values())
+
+
+def uses_valued(subject: Subject, texts: Iterable[str]) -> list[Use]:
+    """The uses whose value stands in quotes in some texts, as in `backend == "triton"`."""
+    quoted = {found for text in texts for found in _QUOTED.findall(text)}
+    return [use for use in subject.command.uses if use.value and use.value in quoted]
 
 
 def span_for(subject: Subject, uses: Iterable[Use]) -> Span:

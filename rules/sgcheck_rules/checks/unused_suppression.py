@@ -45,7 +45,7 @@ GOOD = (
     Example(
         "serve.sh",
         "# sgcheck: ignore[repeated-flag] the last one counts\n"
-        "sglang serve --model-path Qwen/Qwen3-8B --mem-frac 0.8\n",
+        "sglang serve --model-path Qwen/Qwen3-8B --tp-size 1 --tp-size 2\n",
     ),
 )
 
