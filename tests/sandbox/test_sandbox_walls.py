@@ -70,7 +70,7 @@ def broken_out(
 ) -> Callable[[Attack], str]:
     """Runs a function in a worker, and says what came of it."""
 
-    def check(of: Any, launch: Launch, trace: bool, explore: bool) -> Resolution:
+    def check(of: Any, launch: Launch, *how: Any) -> Resolution:
         try:
             said = f"done: {attack()!r}"
         except BaseException as error:
@@ -246,7 +246,7 @@ def test_an_address_that_is_not_sglangs_is_no_answer(
 ) -> None:
     from sgcheck.resolve.resolution import Because
 
-    def check(of: Any, launch: Launch, trace: bool, explore: bool) -> Resolution:
+    def check(of: Any, launch: Launch, *how: Any) -> Resolution:
         step = Because("write", 1, url="javascript:alert(1)")
         told = {"a": FieldAnswer("a", "decided", 1, because=(step,))}
         info = launch.target.to_target()
