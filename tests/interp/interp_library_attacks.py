@@ -1238,5 +1238,375 @@ LIBRARY_ATTACKS: dict[str, str] = {
             json.JSONEncoder.default.__defaults__ = (1,)
             return True
     """,
+    # -- neighbours ------------------------------------------------------------------------------
+    "an alias whose class has the attribute": """
+        import types, os
+        class Alias(types.GenericAlias):
+            __globals__ = 1
+        def attempt():
+            found = Alias(os.getenv, (int,)).__globals__
+            return found if found != 1 else False
+    """,
+    "an alias of typing whose class has the attribute": """
+        import typing
+        class Alias(type(typing.List[int])):
+            @property
+            def gi_frame(self):
+                raise AttributeError
+        def attempt():
+            return Alias((x for x in ()), (int,)).gi_frame
+    """,
+    "a metaclass that says where attributes lie": """
+        import types, os
+        class Lies(type):
+            @property
+            def __mro__(cls):
+                return (Holder,)
+        class Holder:
+            __globals__ = 1
+        class Alias(types.GenericAlias, metaclass=Lies):
+            pass
+        def attempt():
+            return Alias(os.getenv, (int,)).__globals__
+    """,
+    "a super of text": """
+        import os
+        class Text(str):
+            def go(self):
+                return super().format(os.getenv)
+        def attempt():
+            return "builtins" in Text("{0.__globals__}").go()
+    """,
+    "a super of text by getattr": """
+        import os
+        class Text(str):
+            pass
+        def attempt():
+            form = getattr(super(Text, Text("{0.__globals__}")), "format")
+            return "builtins" in form(os.getenv)
+    """,
+    "a super of text as a value": """
+        import os
+        class Text(str):
+            @property
+            def form(self):
+                return super().format_map
+        def attempt():
+            return "builtins" in Text("{f.__globals__}").form({"f": os.getenv})
+    """,
+    "an alias of text": """
+        import types, os
+        def attempt():
+            return "builtins" in types.GenericAlias("{0.__globals__}", (int,)).format(os.getenv)
+    """,
+    "an alias of the class of text": """
+        import types, os
+        def attempt():
+            form = types.GenericAlias(str, (int,)).format
+            return "builtins" in form("{0.__globals__}", os.getenv)
+    """,
+    "an alias of typing of text": """
+        import typing, os
+        def attempt():
+            alias = type(typing.List[int])("{0.__globals__}", (int,), name="x")
+            return "builtins" in alias.format(os.getenv)
+    """,
+    "a static method of text": """
+        import os
+        class Probe:
+            form = staticmethod("{0.__globals__}".format)
+        def attempt():
+            return "builtins" in Probe.form(os.getenv)
+    """,
+    "the manager of a module": """
+        import contextlib, sys
+        def attempt():
+            return contextlib.contextmanager(sys.modules[__name__]).__dict__["__builtins__"]
+    """,
+    "a decorator of a module": """
+        import contextlib, sys
+        class Manager(contextlib.ContextDecorator):
+            pass
+        def attempt():
+            return Manager()(sys.modules[__name__]).__dict__["__builtins__"]
+    """,
+    "a cache of a module": """
+        import functools, sys
+        def attempt():
+            return vars(functools.lru_cache(sys.modules[__name__]))["__builtins__"]
+    """,
+    "a module's own dictionary by an alias": """
+        import types, sys
+        def attempt():
+            return types.GenericAlias(sys.modules[__name__], (int,)).__dict__["__builtins__"]
+    """,
+    "a simple namespace that compares modules": """
+        import argparse, sys
+        class Seen:
+            def __init__(self):
+                self.found = []
+            def __eq__(self, other):
+                self.found.append(other)
+                return True
+        class Probe(argparse.Namespace):
+            @property
+            def __dict__(self):
+                return {}
+        def attempt():
+            seen = Seen()
+            mine = argparse.Namespace(**{"__builtins__": seen})
+            class Claims:
+                __class__ = argparse.Namespace
+                __dict__ = vars(sys.modules[__name__])
+            mine == Claims()
+            return seen.found
+    """,
+    "partialmethod hands out whose method it is": """
+        import functools, os
+        class Gets:
+            def __get__(self, obj, cls):
+                return os.remove
+            def __call__(self):
+                pass
+        class Probe:
+            go = functools.partialmethod(Gets())
+        def attempt():
+            return vars(Probe().go)["__self__"]
+    """,
+    "partialmethod by its name": """
+        import functools, os
+        class Gets:
+            def __get__(self, obj, cls):
+                return os.remove
+            def __call__(self):
+                pass
+        def attempt():
+            found = functools.partialmethod(Gets()).__get__(1, int)
+            return found.__self__
+    """,
+    "the property of an enumeration": """
+        import enum, os
+        class Probe(type(vars(enum.Enum)["value"])):
+            _attr_type = "attr"
+            _cls_type = os.getenv
+            name = clsname = member = "__globals__"
+            fget = None
+        def attempt():
+            return Probe().__get__(1, Probe)
+    """,
+    "the property of an enumeration, changed": """
+        import enum, os
+        class Kind(enum.Enum):
+            A = 1
+        def attempt():
+            found = vars(Kind)["A"]
+            found._attr_type, found._cls_type, found.name = "attr", os.getenv, "__globals__"
+            found.fget = None
+            return found.__get__(Kind.A, Kind)
+    """,
+    "the map of members of an own enumeration": """
+        import enum, os
+        class Kind(enum.Enum):
+            A = 1
+        def attempt():
+            prop = type(vars(enum.Enum)["name"])()
+            prop.name = "x"
+            class Fake:
+                _member_map_ = {"x": os.getenv}
+            return prop.__get__(None, Fake).__globals__
+    """,
+    "the document of a property": """
+        import inspect
+        def f(self):
+            pass
+        f.__module__ = "os"
+        f.__qualname__ = "environ.__class__.x"
+        f.__name__ = "__doc__"
+        def attempt():
+            return inspect.getdoc(property(f))
+    """,
+    "the document of a dataclass": """
+        import dataclasses
+        def attempt():
+            @dataclasses.dataclass
+            class Probe:
+                __signature__ = "(a=sys.executable)"
+            return "python" in Probe.__doc__
+    """,
+    "the document of a dataclass by a metaclass": """
+        import dataclasses
+        class Meta(type):
+            @property
+            def __text_signature__(cls):
+                return "(a=sys.prefix)"
+        def attempt():
+            @dataclasses.dataclass(init=False)
+            class Probe(metaclass=Meta):
+                pass
+            return "/" in Probe.__doc__
+    """,
+    "a Struct with a destructor": """
+        import msgspec
+        def attempt():
+            made = msgspec.defstruct("X", [("x", int)], namespace={"__del__": print})
+            return "__del__" in dir(made)
+    """,
+    "a function of the world made a coroutine": """
+        import types, os
+        def attempt():
+            before = os.walk("/")
+            made = types.coroutine(os.walk)
+            return made is os.walk and hasattr(made("/"), "cr_running") or hasattr(made, "__wrapped__")
+    """,
+    "annotations in the names of a world's module": """
+        import typing, sys
+        class Probe:
+            x: "_closed"
+        def attempt():
+            Probe.__module__ = "os"
+            import os
+            return typing.get_type_hints(Probe)["x"] is not None
+    """,
+    "the hints of a world's function": """
+        import typing, os
+        def attempt():
+            return [v for v in typing.get_type_hints(os.makedirs).values() if v is not type(None)]
+    """,
+    "a memo that is kept": """
+        import copy, os
+        kept = []
+        class Probe:
+            def __deepcopy__(self, memo):
+                kept.append(memo)
+                return self
+        def attempt():
+            copy.deepcopy([os.environ, Probe(), os.remove])
+            return [v for m in kept for v in m.values()]
+    """,
+    "a reduce that is a method of the world": """
+        import copy, os
+        class Probe:
+            __reduce_ex__ = os.getenv
+        def attempt():
+            return copy.copy(Probe()) and False
+    """,
+    "a state that is put into globals": """
+        import copy
+        class Probe:
+            def __reduce__(self):
+                return (globals, (), {"__builtins__": {}})
+        def attempt():
+            copy.copy(Probe())
+            return True
+    """,
+    "a copied namespace": """
+        import copy
+        def attempt():
+            return copy.copy(globals())["__builtins__"]
+    """,
+    "elements of a copy that are appended to the world": """
+        import copy, sys
+        class Probe:
+            def __reduce__(self):
+                return (lambda: sys.path, (), None, iter(["x"]))
+        def attempt():
+            copy.copy(Probe())
+            return False
+    """,
+    "an error that says what it is": """
+        class Error(Exception):
+            @property
+            def __class__(self):
+                return GeneratorExit
+            @property
+            def __traceback__(self):
+                return 5
+            @property
+            def __context__(self):
+                return 7
+        def attempt():
+            raise Error
+    """,
+    "the context by object": """
+        def attempt():
+            try:
+                try:
+                    eval("1")
+                finally:
+                    raise KeyError
+            except KeyError as error:
+                return object.__getattribute__(error, "__context__")
+    """,
+    "the object of an error by object": """
+        import os
+        def attempt():
+            try:
+                os.getenv.no_such
+            except AttributeError as error:
+                return object.__getattribute__(error, "obj")
+    """,
+    "the object of an error by an alias": """
+        import os, types
+        def attempt():
+            try:
+                os.getenv.no_such
+            except AttributeError as error:
+                return types.GenericAlias(error, (int,)).obj
+    """,
+    "the object of an error by super": """
+        import os
+        class Mine(AttributeError):
+            pass
+        def attempt():
+            try:
+                os.getenv.no_such
+            except AttributeError as error:
+                return super(AttributeError, error).obj if False else getattr(error, "obj")
+    """,
+    "registering by a bound method that is kept": """
+        import numbers, functools
+        def attempt():
+            go = functools.partial(type(numbers.Number).register, numbers.Number)
+            go(str)
+            return isinstance("", numbers.Number)
+    """,
+    "registering by an alias of a class": """
+        import numbers, types
+        def attempt():
+            types.GenericAlias(numbers.Number, (int,)).register(str)
+            return isinstance("", numbers.Number)
+    """,
+    "registering by a class of the tree that claims": """
+        import numbers, abc
+        class Meta(abc.ABCMeta):
+            def go(cls, other):
+                return abc.ABCMeta.register(numbers.Number, other)
+        class Probe(metaclass=Meta):
+            pass
+        def attempt():
+            Probe.go(str)
+            return isinstance("", numbers.Number)
+    """,
+    "a class whose namespace hides": """
+        class Meta(type):
+            def __new__(mcs, name, bases, names):
+                made = type.__new__(mcs, name, bases, dict(names))
+                type.__setattr__(made, "__del__", print)
+                return made
+        def attempt():
+            return "__del__" in dir(Meta("X", (), {}))
+    """,
+    "a destructor by groupby": """
+        import itertools
+        def attempt():
+            kinds = itertools.accumulate([("X", (), {"__del__": print})], initial=1, func=lambda a, b: b)
+            made = list(itertools.starmap(type, list(kinds)[1:]))[0]
+            return "__del__" in dir(made)
+    """,
+    "a destructor by an enumeration": """
+        import enum
+        def attempt():
+            return "__del__" in dir(enum.EnumMeta("X", (), enum.EnumMeta.__prepare__("X", ()) | {"__del__": print}))
+    """,
 }
 """Those of the library."""

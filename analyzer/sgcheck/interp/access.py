@@ -222,8 +222,8 @@ def check_write(obj: Any, name: str) -> None:
 
 _EVERYBODYS = frozenset({"typing", "typing_extensions", "functools", "ipaddress", "pathlib"})
 """Modules of Python's that have objects of their classes which all trees have in common."""
-_ONES = (type(dataclasses.MISSING), type(dataclasses.KW_ONLY))
-"""Classes of which there is one object, which all trees have in common."""
+_ONES = (type(dataclasses.MISSING), type(dataclasses.KW_ONLY), enum.property)
+"""Classes of which all trees have objects in common, or whose objects read what they are told to."""
 _SPECIAL = (type, ModuleType, FunctionType, enum.Enum)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from typing import Any
@@ -139,6 +140,8 @@ SPECIAL_CALLS: dict[Any, Callable[..., Any]] = {
     type(_refused): _refused("types.FunctionType"),
     type(_refused.__code__): _refused("types.CodeType"),
     OrderedDict: OrderedDict,
+    # It reads an attribute whose name it is given, of an object that it is given.
+    enum.property: _refused("enum.property"),
     object: PlainObject,
 }
 

@@ -77,6 +77,9 @@ def _mistake(error: BaseException, trace: TracebackType) -> Reason | None:
     on_purpose = code.co_code[trace.tb_lasti] == _RAISE and not is_a(error, AssertionError)
     if performing or on_purpose or not is_a(error, _OURS):
         return None
+    if is_a(error, AttributeError) and error.name not in code.co_names:
+        # The name came from the tree: a model's own look-up of attributes found none.
+        return None
     name = f"{code.co_qualname.rpartition('<locals>.')[2]}: {name_of(type(error))}"
     return Reason("engine", detail=name)
 

@@ -11,6 +11,7 @@ from types import (
     FrameType,
     FunctionType,
     GeneratorType,
+    MethodDescriptorType,
     MethodType,
     ModuleType,
 )
@@ -78,7 +79,19 @@ def attribute(obj: Any, name: str) -> Any:
             if not hasattr(obj, name):
                 return getattr(obj, name)
             return lambda *args, **kwargs: method(obj, name, *args, **kwargs)
+        return _redirected(maybe_attribute(obj, name), name)
     return maybe_attribute(obj, name)
+
+
+def _redirected(value: Any, name: str) -> Any:
+    """A method of a container or of text that was found through another object (`super`, an alias)."""
+    kind = type(value)
+    if kind is natives.BUILTIN and issubclass(type(value.__self__), (*CONTAINERS, str)):
+        own = value.__self__
+        return lambda *args, **kwargs: method(own, name, *args, **kwargs)
+    if kind is MethodDescriptorType and issubclass(value.__objclass__, (*CONTAINERS, str)):
+        return lambda first, /, *args, **kwargs: method(first, name, *args, **kwargs)
+    return value
 
 
 def maybe_attribute(obj: Any, name: str) -> Any:
@@ -306,6 +319,8 @@ def method(obj: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
         if R.region is not None:
             return explored(func, args, kwargs)
         return func(*args, **kwargs)
+    if name in GUARDED_ATTRIBUTES and kind is not type:
+        func = _redirected(func, name)
     return call(func, *args, **kwargs)
 
 

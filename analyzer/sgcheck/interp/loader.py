@@ -14,7 +14,7 @@ from types import CodeType, ModuleType
 from typing import Any, Protocol
 
 from sgcheck.interp import builtins as tree_builtins
-from sgcheck.interp.access import Lazy, module_names, real_names, tree_frame
+from sgcheck.interp.access import Lazy, Namespace, module_names, real_names, tree_frame
 from sgcheck.interp.guards import force
 from sgcheck.interp.journal import Journal
 from sgcheck.interp.merge import UnionDict
@@ -65,6 +65,9 @@ class TreeModule(ModuleType):
 
     def __getattribute__(self, name: str) -> Any:
         value = ModuleType.__getattribute__(self, name)
+        if name == "__dict__":
+            # The library copies it (`functools.wraps`): the guards' own names are no part of it.
+            return Namespace(value)
         if type(value) is Lazy:
             return force(value)
         return value
@@ -144,7 +147,7 @@ class Loader:
         present = self.modules.get(module)
         if present is None and self.registering and self._registers(module, name):
             present = self.modules.get(module)
-        if present is not None and name in vars(present):
+        if present is not None and name in ModuleType.__getattribute__(present, "__dict__"):
             found = ModuleType.__getattribute__(present, "__dict__")[name]
             if type(found) is not Lazy:
                 self._show(module)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import re
 import string
 import sys
@@ -12,7 +13,7 @@ from typing import Any
 
 from sgcheck.interp.journal import MISSING
 from sgcheck.interp.runtime import RUNTIME
-from sgcheck.values.signals import LimitReached
+from sgcheck.values.signals import LimitReached, Refused
 from sgcheck.values.symbols import Choice
 from sgcheck.values.unknown import ASK, Unknown, find_unknown
 
@@ -71,6 +72,8 @@ def without_destructor(made: Any) -> Any:
     if issubclass(type(made), type) and "__del__" in type.__dict__["__dict__"].__get__(made):
         with suppress(TypeError):  # Python's own classes cannot be changed.
             type.__delattr__(made, "__del__")
+    if issubclass(type(made), type) and issubclass(made, enum.property):
+        raise Refused("a property of enumerations")
     return made
 
 

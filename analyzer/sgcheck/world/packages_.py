@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import msgspec
 import packaging.version
 
+from sgcheck.interp.natives import without_destructor
 from sgcheck.resolve.resolution import Reason
 from sgcheck.values.signals import Escape, LimitReached, Refused
 from sgcheck.values.unknown import Unknown, find_unknown
@@ -134,7 +135,7 @@ def _defstruct(
     names["__module__"] = (
         module or names.get("__module__") or tree_frame().f_globals.get("__name__", "sglang")
     )
-    made: type = _StructMeta(name, tuple(bases or (_STRUCT,)), names, **options)
+    made: type = without_destructor(_StructMeta(name, tuple(bases or (_STRUCT,)), names, **options))
     return made
 
 

@@ -25,6 +25,7 @@ from sgcheck.values.symbols import Choice
 from sgcheck.values.unknown import ASK, Unknown
 from sgcheck.world.facade import Facade, own_class
 from sgcheck.world.stdlib.copy_ import deepcopy
+from sgcheck.world.stdlib.private import no_text
 
 _PARAMS = "__dataclass_params__"
 
@@ -50,7 +51,7 @@ Compiled = Callable[[str, Callable[[str], None]], CodeType]
 
 _CALLED = frozenset({"hash", "super", "type", "repr", "FrozenInstanceError", "tuple", "isinstance"})
 _METHODS = frozenset({"__setattr__", "__delattr__", "__post_init__", "__get__", "update"})
-_OURS = ("_dflt_", "_type_", "__dataclass_", "_return_type", "_recursive", "_HAS_DEFAULT")
+_OURS = ("_dflt_", "_type_", "__dataclass", "_return_type", "_recursive", "_HAS_DEFAULT")
 
 
 def _check_text(text: str) -> None:
@@ -205,7 +206,7 @@ def _process(cls: type, options: dict[str, Any], compiled: Compiled) -> type:
             k: _marker(str.__str__(v)) if is_a(v, str) else v for k, v in annotations.items()
         }
     try:
-        with _compiling(compiled):
+        with _compiling(compiled), no_text():
             result: type = dataclasses.dataclass(**options)(cls)
     finally:
         if strings:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from sgcheck.interp import access
+from sgcheck.interp.journal import MISSING
 from sgcheck.interp.merge import CacheDict
 from sgcheck.interp.runtime import RUNTIME as R
 from sgcheck.syntax.names import is_reserved
@@ -200,7 +201,24 @@ def singledispatch(function: Any) -> Any:
     wrapper.register = checked  # type: ignore[attr-defined]
     wrapper.dispatch = made.dispatch  # type: ignore[attr-defined]
     wrapper.registry = made.registry  # type: ignore[attr-defined]
-    return update_wrapper(wrapper, function)
+    return functools.update_wrapper(wrapper, function)
+
+
+class partialmethod:
+    """`functools.partialmethod`, which tells nobody whose method it is."""
+
+    def __init__(self, func: Any, /, *args: Any, **keywords: Any) -> None:
+        if not callable(func) and not hasattr(func, "__get__"):
+            raise TypeError(f"{func!r} is not callable or a descriptor")
+        self.func, self.args, self.keywords = func, args, keywords
+
+    def __get__(self, obj: Any, cls: Any = None) -> Any:
+        getter = access.class_attribute(type(self.func), "__get__")
+        if type(self.func) is FunctionType or getter is MISSING:
+            bound = self.func if obj is None else functools.partial(self.func, obj)
+        else:
+            bound = getter(self.func, obj, cls)
+        return functools.partial(bound, *self.args, **self.keywords)
 
 
 def _called(function: Any) -> Any:
@@ -220,7 +238,7 @@ def build() -> Facade:
             "cached_property": cached_property,
             "reduce": reduce,
             "partial": functools.partial,
-            "partialmethod": functools.partialmethod,
+            "partialmethod": partialmethod,
             "wraps": wraps,
             "update_wrapper": update_wrapper,
             "total_ordering": total_ordering,

@@ -11,8 +11,7 @@ import itertools
 import operator
 import types
 import typing
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import typing_extensions
@@ -20,10 +19,13 @@ import typing_extensions
 from sgcheck.interp import access, guards, natives
 from sgcheck.interp.runtime import RUNTIME as R
 from sgcheck.syntax.names import is_reserved
+from sgcheck.values.kinds import is_a
+from sgcheck.values.records import class_names, mro
 from sgcheck.values.signals import LimitReached, Refused
 from sgcheck.values.unknown import Unknown
 from sgcheck.world.facade import Facade, changing, lifted, not_modelled, public_names
 from sgcheck.world.stdlib import collections_, copy_
+from sgcheck.world.stdlib.private import no_text
 
 
 def _overload(function: Any) -> Any:
@@ -46,8 +48,10 @@ def _typing(
     evaluate: Callable[[str, dict[str, Any], dict[str, Any] | None], Any], modules: dict[str, Any]
 ) -> dict[str, Facade]:
     def namespace(module_name: str) -> dict[str, Any]:
-        module = modules.get(module_name)
-        return types.ModuleType.__getattribute__(module, "__dict__") if module is not None else {}
+        module = modules.get(module_name) if type(module_name) is str else None
+        if module is None:
+            return {}
+        return access.module_names(module) if access.is_tree_module(module) else {**vars(typing)}
 
     def resolved(
         annotations: dict[str, Any], space: dict[str, Any], local: dict[str, Any] | None
@@ -61,9 +65,11 @@ def _typing(
         obj: Any, globalns: Any = None, localns: Any = None, include_extras: bool = False
     ) -> dict[str, Any]:
         hints: dict[str, Any] = {}
+        if type(obj) is types.FunctionType and not access.is_tree_function(obj):
+            raise Refused("the hints of a function that is not the tree's")
         if issubclass(type(obj), type):
-            for base in reversed(obj.__mro__):
-                annotations = base.__dict__.get("__annotations__", {})
+            for base in reversed(mro(obj)):
+                annotations = class_names(base).get("__annotations__", {})
                 if annotations:
                     space = globalns or namespace(base.__module__)
                     hints.update(resolved(annotations, space, localns or dict(vars(base))))
@@ -200,37 +206,19 @@ def _operator() -> Facade:
     return Facade("operator", names)
 
 
-@contextmanager
-def _no_text() -> Iterator[None]:
-    """Inside, `inspect` evaluates no text: a name of the module hides the builtin `eval`.
-
-    An object says what text its signature has (`__text_signature__`, `__signature__`).
-    """
-
-    def refused(*args: Any) -> Any:
-        raise Refused("the text of a signature")
-
-    names = vars(inspect)
-    names["eval"] = refused
-    try:
-        yield
-    finally:
-        names.pop("eval", None)
-
-
 _NO_DEFAULT = object()
 
 
 def _getattr_static(obj: Any, name: Any, default: Any = _NO_DEFAULT) -> Any:
     """`inspect.getattr_static` of the tree's own objects: what a class or an instance holds."""
-    if isinstance(obj, Unknown) or isinstance(name, Unknown):
+    if is_a(obj, Unknown) or is_a(name, Unknown):
         return not_modelled("inspect.getattr_static()")
     name = access.exact(name)
-    cls = obj if isinstance(obj, type) else type(obj)
+    cls = obj if is_a(obj, type) else type(obj)
     if access.is_dunder(name) or not natives.is_tree_class(cls):
         return not_modelled("inspect.getattr_static()")
-    spaces = [] if isinstance(obj, type) else [getattr(obj, "__dict__", {})]
-    for space in [*spaces, *(base.__dict__ for base in cls.__mro__)]:
+    spaces = [] if is_a(obj, type) else [getattr(obj, "__dict__", {})]
+    for space in [*spaces, *map(class_names, mro(cls))]:
         if name in space:
             return space[name]
     if default is _NO_DEFAULT:
@@ -249,7 +237,7 @@ def _inspect(evaluate: Any) -> Facade:
     }
 
     def signature(obj: Any, *, follow_wrapped: bool = True, **_: Any) -> Any:
-        with _no_text():
+        with no_text():
             return inspect.signature(obj, follow_wrapped=follow_wrapped)
 
     def getmembers(obj: Any, predicate: Any = None) -> Any:
@@ -265,8 +253,13 @@ def _inspect(evaluate: Any) -> Facade:
                 out.append((name, value))
         return out
 
+    def getdoc(obj: Any) -> Any:
+        found = guards.attribute(obj, "__doc__")
+        return inspect.cleandoc(found) if is_a(found, str) else None
+
     names.update(
         {
+            "getdoc": getdoc,
             "signature": signature,
             "getmembers": getmembers,
             "currentframe": lambda: None,
@@ -289,6 +282,7 @@ def _types() -> Facade:
         return made
 
     names["new_class"] = new_class
+    names["coroutine"] = changing(types.coroutine)
     return Facade("types", names)
 
 

@@ -8,8 +8,10 @@ past the guards; and the tree has nothing of it in common with the process that 
 from __future__ import annotations
 
 import builtins
+import inspect
 import sys
 from collections.abc import Container, Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from types import CodeType, ModuleType
 from typing import Any
@@ -58,12 +60,15 @@ def _guarded(own: frozenset[str], plain: Container[type]) -> dict[str, Any]:
     """The builtins of a copy whose source names the attributes `own` itself."""
 
     def read(obj: Any, name: Any, *default: Any) -> Any:
-        name = name if type(name) is str else _name(name)
-        if name not in own and (type(obj) not in plain or name.startswith("__")):
+        if type(name) is not str:
+            name = _name(name)
+        if name not in own and (name[:2] == "__" or type(obj) not in plain):
             access.check_read(obj, name)
         return getattr(obj, name, *default)
 
     def has(obj: Any, name: Any) -> bool:
+        if type(obj) in plain and type(name) is str and name[:2] != "__":
+            return hasattr(obj, name)
         try:
             read(obj, name)
         except AttributeError:
@@ -71,8 +76,9 @@ def _guarded(own: frozenset[str], plain: Container[type]) -> dict[str, Any]:
         return True
 
     def write(obj: Any, name: Any, value: Any) -> None:
-        name = name if type(name) is str else _name(name)
-        if type(obj) in plain and not name.startswith("__"):
+        if type(name) is not str:
+            name = _name(name)
+        if name[:2] != "__" and type(obj) in plain:
             setattr(obj, name, value)
             return
         access.check_write(obj, name)
@@ -102,6 +108,24 @@ def _refused(name: str) -> Any:
 
     run.__name__ = run.__qualname__ = name
     return run
+
+
+@contextmanager
+def no_text() -> Iterator[None]:
+    """Inside, `inspect` evaluates no text: a name of the module hides the builtin `eval`.
+
+    An object says what text its signature has (`__text_signature__`, `__signature__`).
+    """
+
+    def refused(*args: Any) -> Any:
+        raise Refused("the text of a signature")
+
+    names = vars(inspect)
+    names["eval"] = refused
+    try:
+        yield
+    finally:
+        names.pop("eval", None)
 
 
 class Quiet:
