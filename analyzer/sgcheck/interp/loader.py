@@ -75,6 +75,9 @@ class TreeModule(ModuleType):
     def __repr__(self) -> str:
         return f"<module {ModuleType.__getattribute__(self, '__name__')!r}>"
 
+    def __dir__(self) -> list[str]:
+        return list(Namespace(module_names(self)))
+
 
 class Loader:
     """Imports for one interpreter. `loaded` is what `sys.modules` shows to the tree."""
@@ -169,7 +172,7 @@ class Loader:
         """From here on, modules that register something run where Python would have run them."""
         self.registering = True
         for loaded in list(self.modules.values()):
-            if not isinstance(loaded, TreeModule):
+            if not issubclass(type(loaded), TreeModule):
                 continue
             for value in list(module_names(loaded).values()):
                 if type(value) is Lazy and value.module not in self.modules:

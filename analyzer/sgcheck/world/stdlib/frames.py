@@ -15,7 +15,7 @@ SITE = "/usr/local/lib/python3.12/dist-packages"
 
 def _is_tree(frame: FrameType) -> bool:
     space = frame.f_globals.get("__builtins__")
-    return isinstance(space, dict) and _MARK in space
+    return type(space) is dict and _MARK in space
 
 
 class CodeFace:

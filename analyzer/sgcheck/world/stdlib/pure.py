@@ -90,7 +90,7 @@ def _split(text: Any, comments: bool = False, posix: bool = True) -> list[str]:
 
 
 def _lcm(*numbers: Any) -> Any:
-    if sum(n.bit_length() for n in numbers if isinstance(n, int)) > MAX_BITS:
+    if sum(n.bit_length() for n in numbers if issubclass(type(n), int)) > MAX_BITS:
         raise LimitReached("size")
     return math.lcm(*numbers)
 
