@@ -32,6 +32,7 @@ from sgcheck.sandbox.walls import Wall
 if TYPE_CHECKING:
     import subprocess
 
+PIPE_BYTES = 1 << 20
 START_S = 60.0
 CALL_S = 1200.0
 """How long a worker may take to be ready, and to answer a call; the launch's own limits are shorter."""
@@ -73,6 +74,8 @@ class Process:
         self._started: subprocess.Popen[bytes] | None = None
         self.walls: list[Wall] = []
         to_worker, to_parent = os.pipe(), os.pipe()
+        for end in (to_worker[1], to_parent[1]):
+            _widen(end)
         self._channel = Channel(to_parent[0], to_worker[1], MAX_TO_PARENT)
         try:
             if forks():
@@ -202,6 +205,14 @@ class Process:
         if self._started is not None:
             self._started.returncode = os.waitstatus_to_exitcode(status)
         return status
+
+
+def _widen(pipe: int) -> None:
+    """Let a pipe take a whole answer at once: each turn between the processes costs time."""
+    with contextlib.suppress(ImportError, OSError, AttributeError):
+        import fcntl
+
+        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
 
 
 def _be_worker(read: int, write: int, role: Role) -> NoReturn:
