@@ -26,6 +26,7 @@ COMMANDS = {
     "scan": ("sgcheck.commands.scan:scan", "Find and check the launches in deployment files."),
     "lsp": ("sgcheck.commands.lsp:lsp", "Serve an editor (Language Server Protocol)."),
     "explain": ("sgcheck.commands.explain:explain", "Show a rule's page."),
+    "list": ("sgcheck.commands.listing:listing", "List GPUs, models, releases, backends, rules."),
     "confirm": ("sgcheck.commands.confirm:confirm", "Compare a prediction with the truth."),
     "doctor": ("sgcheck.commands.doctor:doctor", "Compare this host with what is assumed."),
     "graph": ("sgcheck.commands.graph:graph", "The rule graph: what can set a field, and why."),

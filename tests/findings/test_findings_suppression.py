@@ -93,7 +93,7 @@ def test_a_baseline_takes_known_findings_and_tells_of_stale_ones(tmp_path: Path)
     kept = silenced(LAUNCH, [at(2)], baseline=path)
     assert kept.suppressed == {"baseline": 1}
     assert [(f.rule, f.severity, f.place.file) for f in kept.findings] == [
-        ("unused-suppression", "note", str(path))
+        ("unused-suppression", "warning", str(path))
     ]
     assert '"' + "e" * 32 in path.read_text().splitlines()[kept.findings[0].place.line - 1]
 

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from sgcheck.errors import UsageError
 from sgcheck.files import read_regular
@@ -30,7 +31,10 @@ class Entry:
 
 @dataclass(slots=True)
 class Baseline:
-    """The entries of a file, and which of them were met."""
+    """The entries of a file, and which of them were met.
+
+    A finding is recognised by its fingerprint, in a renamed file by rule and message.
+    """
 
     path: str
     entries: dict[str, Entry]
@@ -38,10 +42,19 @@ class Baseline:
 
     def takes(self, finding: Finding) -> bool:
         """Whether a finding is a known one; it is marked as met."""
-        if finding.fingerprint not in self.entries:
+        mark = finding.fingerprint if finding.fingerprint in self.entries else self._moved(finding)
+        if mark is None:
             return False
-        self.met.add(finding.fingerprint)
+        self.met.add(mark)
         return True
+
+    def _moved(self, finding: Finding) -> str | None:
+        """The entry of a finding whose file has another name now: the old one is no more."""
+        for mark, entry in self.entries.items():
+            same = entry.rule == finding.rule and entry.message == finding.message
+            if same and mark not in self.met and not Path(entry.file).exists():
+                return mark
+        return None
 
     def unused(self) -> Iterator[Entry]:
         """The entries that no finding has met."""

@@ -136,4 +136,4 @@ def _stale(silence: Silence) -> Iterable[Finding]:
         message = f"the baseline's {entry.rule} in {entry.file} matches no finding any more"
         key = (entry.fingerprint,)
         place = Place.of(silence.baseline.path, entry.span)
-        yield file_finding(RULE, "note", place, message, key)
+        yield file_finding(RULE, "warning", place, message, key)
