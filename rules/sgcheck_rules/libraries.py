@@ -11,6 +11,8 @@ further line is a module and a JSON object:
 | `n` | names that are there if packages are installed: the packages (`?`: not known) to the names |
 | `needs` | packages without which the import of the module fails |
 | `open` | why the module may have more names than are recorded |
+
+The line `@gates` has, by the function that refuses, what the package's own Python refuses: see `Gate`.
 """
 
 from __future__ import annotations
@@ -41,6 +43,35 @@ class Name(Struct, frozen=True):
     needs: tuple[str, ...] | None = ()
 
 
+class Refusal(Struct, frozen=True):
+    """A function raises on a device. `error` is a built-in exception or `module:name` of the package."""
+
+    error: str
+    place: str
+    """File and line in the package."""
+
+
+class Gate(Struct, frozen=True):
+    """The compute capabilities that a function refuses, by the value of its parameter `backend`.
+
+    `position` is that of the parameter (None: the function has none), `default` its default;
+    `refuses` has the key `""` where there is none. Capabilities are major * 10 + minor.
+    """
+
+    function: str
+    position: int | None
+    default: str | None
+    refuses: dict[str, dict[str, list[int]]]
+
+    def of(self, capability: tuple[int, int], backend: str) -> Refusal | None:
+        """What the function raises with this backend, None where nothing is certain."""
+        number = capability[0] * 10 + capability[1]
+        for key, refused in self.refuses.get(backend, {}).items():
+            if number in refused:
+                return Refusal(*key.rsplit(" ", 1))
+        return None
+
+
 class ModuleFacts:
     """The names of one module."""
 
@@ -69,6 +100,7 @@ class LibraryFacts:
         """Every module, also those whose names are not recorded."""
         self._lines = dict(line.split(" ", 1) for line in lines)
         self._read: dict[str, ModuleFacts] = {}
+        self._gates: dict[str, Gate] | None = None
 
     def module(self, name: str) -> ModuleFacts | None:
         """The names of a module; None: they are not recorded."""
@@ -77,6 +109,17 @@ class LibraryFacts:
                 return None
             self._read[name] = ModuleFacts(json.loads(self._lines[name]))
         return self._read[name]
+
+    def gate(self, name: str) -> Gate | None:
+        """What a function refuses, by a dotted name under which the package offers it."""
+        if self._gates is None:
+            self._gates = {}
+            for function, recorded in json.loads(self._lines.get("@gates", "{}")).items():
+                made = Gate(
+                    function, recorded.get("backend"), recorded.get("default"), recorded["refuses"]
+                )
+                self._gates.update(dict.fromkeys(recorded["names"].split(), made))
+        return self._gates.get(name)
 
     def exists(self, name: str) -> bool:
         """Whether the package has a module of that name."""

@@ -18,6 +18,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from library_gates import gates_of
 from library_reader import Library, Module
 
 MAX_DEPTH = 3
@@ -148,6 +149,9 @@ def main() -> None:
         module = library.module(module_name)
         assert module is not None
         lines.append(f"{module_name} {json.dumps(facts(library, module), separators=(',', ':'))}")
+    gates = gates_of(library)
+    if gates:
+        lines.append(f"@gates {json.dumps(gates, separators=(',', ':'))}")
     data = gzip.compress("\n".join(lines).encode(), 9, mtime=0)
     (out / f"{name}-{version}.gz").write_bytes(data)
     index_path = out / "index.json"

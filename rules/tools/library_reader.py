@@ -29,6 +29,9 @@ class Module:
             for name in node.names
         }
         """Names that functions of the module set anew."""
+        self.functions = {
+            node.lineno: node for node in ast.walk(self.tree) if isinstance(node, ast.FunctionDef)
+        }
 
     def absolute(self, module: str | None, level: int) -> str:
         """The module that an import statement names."""
@@ -103,6 +106,9 @@ class Reader:
         known = self.module.names.get(name)
         if needs:
             if known is not None and not known[-1]:
+                # There in any case; which of the two it is, is not known.
+                if known[:-1] != fact:
+                    self.module.names[name] = ["o", 0, []]
                 return
             if known is not None and known[-1] != needs:
                 # Bound in several branches: there if any is; which one, is not known.

@@ -78,11 +78,14 @@ def resolve(
     argv: Sequence[str] = (),
     given: Mapping[str, bytes] | None = None,
     explore: bool = False,
+    case: Mapping[str, Any] = CASE,
 ) -> Resolution:
     """One launch of such a tree; `given` are files that its arguments name."""
     tree = tree_of(body, head, files)
     predictor = Predictor(tree, eager=eager, packages=packages)
-    launch = Launch(tuple(argv), env or {}, target_from_case(CASE), UNKNOWN_MODEL, {}, given or {})
+    launch = Launch(
+        tuple(argv), env or {}, target_from_case(dict(case)), UNKNOWN_MODEL, {}, given or {}
+    )
     return predictor.check(launch, explore=explore)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from small_trees import answer, resolve
+from small_trees import CASE, answer, resolve
 
 _IMPORT = """
     try:
@@ -117,3 +117,58 @@ def test_number_formats_have_bits_and_biases() -> None:
         ["float4_e2m1f", 4, False, True],
         ["float16_e8m7", 16, False, True],
     ]
+
+
+_CALL = """
+    import torch, flashinfer, flashinfer.fused_moe
+    from flashinfer.utils import BackendSupportedError
+    try:
+        {call}
+        self.answer = "called"
+    except Exception as error:
+        self.answer = [type(error).__name__, isinstance(error, BackendSupportedError), str(error)]
+"""
+
+
+def called(call: str, arch: str, version: str = "0.6.3") -> object:
+    case = {"arch": arch, "cuda": CASE["cuda"]}
+    return answer(_CALL.format(call=call), packages={"flashinfer-python": version}, case=case)
+
+
+def test_a_function_raises_on_a_device_that_its_package_refuses() -> None:
+    refused = called("flashinfer.fused_moe.trtllm_fp4_block_scale_moe()", "sm120")
+    assert refused == [
+        "RuntimeError",
+        False,
+        "trtllm_fp4_block_scale_moe of flashinfer-python 0.6.3 refuses compute capability 12.0 "
+        "(flashinfer/jit/fused_moe.py:237)",
+    ]
+    assert called("flashinfer.fused_moe.trtllm_fp4_block_scale_moe()", "sm100") == "called"
+
+
+def test_the_backend_of_a_call_decides() -> None:
+    refused = called("flashinfer.mm_fp4(1, 2, backend='trtllm')", "sm120")
+    assert isinstance(refused, list)
+    assert refused[:2] == ["BackendSupportedError", True]
+    for call in (
+        "mm_fp4(1, 2)",
+        "mm_fp4(1, 2, backend='cutlass')",
+        "mm_fp4(1, 2, backend=object())",
+    ):
+        assert called(f"flashinfer.{call}", "sm120") == "called", call
+    refused = called("flashinfer.mm_fp4(1, 2)", "sm90")
+    assert isinstance(refused, list)
+    assert refused[2].endswith("with backend 'auto' of flashinfer-python 0.6.3 refuses compute "
+                               "capability 9.0 (flashinfer/utils.py:1145)")  # fmt: skip
+
+
+def test_a_check_that_is_skipped_refuses_nothing() -> None:
+    assert called("flashinfer.mm_fp4(1, 2, backend='trtllm', skip_check=True)", "sm120") == "called"
+
+
+def test_what_is_modelled_of_a_recorded_package_stays() -> None:
+    body = """
+    import deep_gemm
+    self.answer = [deep_gemm.get_num_sms() > 100, hasattr(deep_gemm, "no_such_name")]
+    """
+    assert answer(body) == [True, False]

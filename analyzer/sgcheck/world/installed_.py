@@ -88,8 +88,11 @@ def build(name: str, target: TargetSpec) -> Facade:
     maker = _MAKERS.get(name)
     if maker is not None:
         return maker(target)
-    facade = Facade(name, {})
+    return Facade(name, names_of(name, target))
+
+
+def names_of(name: str, target: TargetSpec) -> dict[str, Any]:
+    """Names of a module that are modelled, whatever else it has."""
     if name == "deep_gemm":
-        facade.__dict__["get_num_sms"] = lambda: target.sms
-        facade.__dict__["set_num_sms"] = lambda count: None
-    return facade
+        return {"get_num_sms": lambda: target.sms, "set_num_sms": lambda count: None}
+    return {}

@@ -6,6 +6,7 @@ and enumerations have their values. Versions that are not recorded stay as `inst
 
 from __future__ import annotations
 
+import builtins
 import enum
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -13,7 +14,7 @@ from typing import Any, Protocol
 from sgcheck.world import scalar_types
 from sgcheck.world.facade import Facade, ForeignObject, not_modelled, unmodelled_class
 from sgcheck_rules import libraries
-from sgcheck_rules.libraries import LibraryFacts, Name
+from sgcheck_rules.libraries import Gate, LibraryFacts, Name
 
 _ENUMS: dict[str, Any] = {
     "Enum": enum.Enum,
@@ -31,6 +32,23 @@ class Packages(Protocol):
     def has_module(self, top: str) -> bool | None: ...
 
     def version(self, dist: str) -> str | None: ...
+
+
+class GatedFunction(ForeignObject):
+    """A function that its package refuses on some devices: calling it there raises."""
+
+    __slots__ = ("_gate", "_library")
+
+    def __init__(self, name: str, gate: Gate, library: Library) -> None:
+        super().__init__(name)
+        self._gate, self._library = gate, library
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        answer = super().__call__(*args, **kwargs)
+        refusal = self._library.refusal(self._gate, args, kwargs)
+        if refusal is not None:
+            raise refusal
+        return answer
 
 
 class LibraryModule(Facade):
@@ -57,8 +75,15 @@ class LibraryModule(Facade):
 class Library:
     """One installed package, and the objects that were made of its facts."""
 
-    def __init__(self, facts: LibraryFacts, packages: Packages, load: Callable[[str], Any]) -> None:
+    def __init__(
+        self,
+        facts: LibraryFacts,
+        packages: Packages,
+        load: Callable[[str], Any],
+        capability: tuple[int, int] | None,
+    ) -> None:
         self.facts, self._packages, self._load = facts, packages, load
+        self._capability = capability
         self._made: dict[tuple[str, str], Any] = {}
 
     def module(self, name: str) -> LibraryModule:
@@ -83,6 +108,44 @@ class Library:
             self._made[key] = self._make(module, name, found, links)
         return self._made[key]
 
+    def _exception(self, module: str, name: str, found: Name) -> type | None:
+        """A class of exceptions; None: it is none."""
+        for base in found.data[1]:
+            kind = getattr(builtins, base, None) or (
+                self.value(module, base) if base.isidentifier() else None
+            )
+            if isinstance(kind, type) and issubclass(kind, Exception):
+                return type(name, (kind,), {"__module__": module})
+        return None
+
+    def refusal(self, gate: Gate, args: Any, kwargs: Any) -> Exception | None:
+        """The exception that a call of a gated function raises on this device; None: not for certain."""
+        if self._capability is None:
+            return None
+        backend: Any = ""
+        if gate.position is not None:
+            given = args[gate.position] if 0 <= gate.position < len(args) else gate.default
+            backend = kwargs.get("backend", given)
+        if not isinstance(backend, str):
+            return None
+        found = gate.of(self._capability, backend)
+        if found is None:
+            return None
+        module, _, name = found.error.rpartition(":")
+        if module and kwargs.get("skip_check") is not None:
+            # Only the package's own check of a call can be skipped.
+            return None
+        kind = self.value(module, name) if module else getattr(builtins, name, None)
+        if not (isinstance(kind, type) and issubclass(kind, Exception)):
+            return None
+        function = gate.function.rpartition(":")[2]
+        number = "{}.{}".format(*self._capability)
+        how = f" with backend {backend!r}" if backend else ""
+        return kind(
+            f"{function}{how} of {self.facts.dist} {self.facts.version} refuses compute capability "
+            f"{number} ({found.place})"
+        )
+
     def _is_there(self, name: Name) -> bool:
         """False only where a package that the name needs is absent."""
         return not any(self._packages.has_module(need) is False for need in name.needs or ())
@@ -104,9 +167,10 @@ class Library:
         if found.kind == "c":
             if full == "sgl_kernel.scalar_type.scalar_types" and len(found.data) > 3:
                 return scalar_types.formats(full, found.data[3])
-            return unmodelled_class(full)
+            return self._exception(module, name, found) or unmodelled_class(full)
         if found.kind == "f":
-            return ForeignObject(full)
+            gate = self.facts.gate(full)
+            return GatedFunction(full, gate, self) if gate is not None else ForeignObject(full)
         if found.kind == "o" and not name.startswith("__"):
             # What it is, the spelling says.
             return getattr(Facade(module, {}), name)
@@ -126,8 +190,13 @@ _MISSING = object()
 class Libraries:
     """The recorded packages of one world."""
 
-    def __init__(self, packages: Packages, load: Callable[[str], Any]) -> None:
-        self._packages, self._load = packages, load
+    def __init__(
+        self,
+        packages: Packages,
+        load: Callable[[str], Any],
+        capability: tuple[int, int] | None,
+    ) -> None:
+        self._packages, self._load, self._capability = packages, load, capability
         self._tops: dict[str, Library | None] = {}
         self._dists: dict[str, Library] = {}
 
@@ -143,6 +212,6 @@ class Libraries:
             facts = libraries.facts_of(dist, version) if version is not None else None
             if facts is not None and facts.exists(top):
                 if dist not in self._dists:
-                    self._dists[dist] = Library(facts, self._packages, self._load)
+                    self._dists[dist] = Library(facts, self._packages, self._load, self._capability)
                 return self._dists[dist]
         return None

@@ -82,7 +82,7 @@ class World:
         self._transformers = transformers
         self._transformers_modules: Mapping[str, Any] | None = None
         self._ready: dict[str, Any] = {}
-        self._libraries = Libraries(packages, self.import_module)
+        self._libraries = Libraries(packages, self.import_module, target.capability)
 
     def attach(
         self,
@@ -217,6 +217,7 @@ class World:
             module = self._ready.get(name)
             if module is None and library is not None:
                 module = library.module(name)
+                module.__dict__.update(installed_.names_of(name, self.target))
             if module is None:
                 module = installed_.build(name, self.target)
             if name == "transformers.activations":
