@@ -41,7 +41,7 @@ class StartOperations(OpaqueOperations):
         return self.answer
 
     def apply(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if type(func) in (ForeignObject, Leaf):
+        if isinstance(func, ForeignObject | Leaf):
             return func(*args, **kwargs)  # a kernel is called whatever it is given
         return super().apply(func, args, kwargs)
 
