@@ -19,6 +19,8 @@ from sgcheck.world.target import target_from_case
 
 SAMPLES = Path(__file__).parents[2] / "fixtures" / "oracle"
 RELEASES = sorted(path.name.removesuffix(".json.gz") for path in SAMPLES.glob("*.json.gz"))
+UNCOMMON = SAMPLES / "uncommon"
+RARER = sorted(path.name.removesuffix(".json.gz") for path in UNCOMMON.glob("*.json.gz"))
 DRAWN = {"random_seed", "port", "nccl_port", "dist_init_addr", "log_requests_target"}
 """Fields that a launch draws, or that depend on the machine that recorded it."""
 SHARE = 0.995
@@ -31,8 +33,8 @@ HIDDEN_RELEASES = ("0.5.9", "0.5.15", "0.5.23")
 pytestmark = [pytest.mark.oracle, pytest.mark.release]
 
 
-def sample(version: str) -> dict[str, Any]:
-    with gzip.open(SAMPLES / f"{version}.json.gz", "rt", encoding="utf-8") as file:
+def sample(version: str, folder: Path = SAMPLES) -> dict[str, Any]:
+    with gzip.open(folder / f"{version}.json.gz", "rt", encoding="utf-8") as file:
         found: dict[str, Any] = json.load(file)
     return found
 
@@ -106,7 +108,16 @@ def problems(case: dict[str, Any], usual: dict[str, Any], result: Resolution) ->
 
 @pytest.mark.parametrize("version", RELEASES)
 def test_recorded_launches(version: str) -> None:
-    recorded = sample(version)
+    assert_agrees(version, sample(version))
+
+
+@pytest.mark.parametrize("version", RARER)
+def test_recorded_launches_of_rarer_kinds(version: str) -> None:
+    assert_agrees(version, sample(version, UNCOMMON))
+
+
+def assert_agrees(version: str, recorded: dict[str, Any]) -> None:
+    """Every outcome is decided as it was recorded, and so are nearly all fields."""
     predictor = Predictor(open_tree(version))
     wrong: dict[str, list[str]] = {}
     decided = asked = settled = 0

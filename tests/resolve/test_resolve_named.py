@@ -66,3 +66,31 @@ def test_a_configuration_file_that_is_none_adds_no_words(root: Path, text: str) 
     (root / "bad.yaml").write_text(text)
     argv = ["--config", "bad.yaml"]
     assert words_of(argv, named_files(argv, root)) == argv
+
+
+def test_a_draft_folder_without_a_configuration_is_known_to_have_none(root: Path) -> None:
+    (root / "empty").mkdir()
+    argv = ["--model-path", "m", "--speculative-draft-model-path", "empty"]
+    found = named(argv, load_model("m", root=root), root)
+    assert found.folders["empty"].known
+    assert not found.folders["empty"].files
+    # A word that is no model's path may be anything.
+    assert "empty" not in named(["--x", "empty"], UNKNOWN_MODEL, root).folders
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", "\xff"])
+def test_a_broken_configuration_is_taken_as_it_is_where_sglang_is_asked(
+    root: Path, text: str
+) -> None:
+    (root / "m" / "config.json").write_text(text, encoding="latin-1")
+    with pytest.raises(UsageError):
+        load_model("m", root=root)
+    found = load_model("m", root=root, as_is=True)
+    assert found.files["config.json"] == text.encode("latin-1")
+    assert found.config() is None
+    assert found.info().architecture is None
+
+
+def test_the_description_of_a_quantization_is_read(root: Path) -> None:
+    (root / "m" / "quant_model_description.json").write_text("{}")
+    assert "quant_model_description.json" in load_model("m", root=root).files

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import uuid
+
 import pytest
 from small_trees import answer, resolve
 
@@ -67,3 +69,8 @@ def test_the_name_of_the_host_is_some_name(name: str) -> None:
     assert field.status == "unknown"
     assert field.reason is not None
     assert (field.reason.code, field.reason.detail) == ("nondeterministic", "host name")
+
+
+def test_an_id_made_of_a_name_is_known() -> None:
+    body = "self.answer = uuid.uuid5(uuid.NAMESPACE_URL, 'a').hex"
+    assert answer(body, "import uuid") == uuid.uuid5(uuid.NAMESPACE_URL, "a").hex

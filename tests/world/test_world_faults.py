@@ -42,3 +42,12 @@ def test_the_tree_may_still_handle_its_own_type_errors() -> None:
         self.answer = "handled"
     """
     assert answer(body) == "handled"
+
+
+def test_a_level_that_logging_does_not_have_is_an_error_of_the_tree() -> None:
+    result = resolve("logging.basicConfig(level=getattr(logging, 'foo'.upper()))")
+    assert result.outcome.status == "startup_error"
+    assert result.outcome.error is not None
+    assert result.outcome.error.type == "AttributeError"
+    assert result.outcome.error.message == "module 'logging' has no attribute 'FOO'"
+    assert resolve("logging.basicConfig(level=getattr(logging, 'WARN'))").outcome.status == "ok"

@@ -112,7 +112,7 @@ class CaseWorker:
     def _load_model_from_disk(self, name: str | None) -> ModelFacts:
         from sgcheck.world.model_facts import load_model
 
-        return load_model(name, root=self._settings.root, profiles=False)
+        return load_model(name, root=self._settings.root, profiles=False, as_is=True)
 
 
 def parse_case(line: bytes) -> dict[str, Any]:

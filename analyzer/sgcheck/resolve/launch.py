@@ -69,7 +69,7 @@ def named_folders(argv: Sequence[str], root: Path | None = None) -> dict[str, Mo
         except (OSError, ValueError):
             continue
         if is_model:
-            found[text] = load_model(text, root=root, profiles=False)
+            found[text] = load_model(text, root=root, profiles=False, as_is=True)
         elif "/" in text or "-" in text:
             try:
                 profile = load_model(text, root=root)
@@ -149,6 +149,25 @@ def main_model_path(argv: Sequence[str]) -> str | None:
     return _value_of(argv, MODEL_FLAGS)
 
 
+def _model_paths(words: Sequence[str]) -> list[str]:
+    """The texts that flags for the paths of models give."""
+    found: list[str] = []
+    for index, word in enumerate(words):
+        flag, given, value = word.partition("=")
+        if _PATH_FLAG.fullmatch(flag):
+            text = value if given else words[index + 1] if index + 1 < len(words) else ""
+            if text and "\0" not in text and not text.startswith("-"):
+                found.append(text)
+    return found
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
 class Named(Struct, frozen=True):
     """What the arguments of a launch name on this disk, and the facts of its main model."""
 
@@ -168,6 +187,10 @@ def named(
     files = named_files(argv, root)
     words = words_of(argv, files)
     folders = named_folders(words, root)
+    for text in _model_paths(words):
+        if text not in folders and _is_folder((root or Path()) / text):
+            # It has no configuration, which is an answer too.
+            folders[text] = load_model(text, root=root, profiles=False, as_is=True)
     path = main_model_path(words)
     if path is not None:
         if model.known and path not in folders:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import importlib.util
 import os
 import sys
 from collections.abc import Callable
@@ -107,6 +108,9 @@ def readable() -> list[str]:
         found += list(module.__path__)
     libraries = Path(msgspec.__file__).parents[1]
     found += [str(libraries / name) for name in ("msgspec", "packaging", "typing_extensions.py")]
+    for name in ("yaml", "_yaml"):  # read when a launch first has a file in YAML
+        spec = importlib.util.find_spec(name)
+        found += list(spec.submodule_search_locations or ()) if spec is not None else []
     dynamic = sys.modules.get("_ctypes")
     if dynamic is not None and getattr(dynamic, "__file__", None):
         found.append(str(Path(str(dynamic.__file__)).parent))

@@ -28,6 +28,7 @@ _READ_NAMES = frozenset(
     {
         CONFIG,
         "hf_quant_config.json",
+        "quant_model_description.json",
         "quantize_config.json",
         "generation_config.json",
         "tokenizer_config.json",
@@ -84,11 +85,14 @@ class ModelFacts(Struct, frozen=True):
         return json.loads(self.files[name].decode("utf-8"))
 
     def config(self) -> dict[str, Any] | None:
-        """`config.json` as an object; None for an unknown model."""
+        """`config.json` as an object; None for an unknown model, and where there is no such object."""
         if CONFIG not in self.files:
             return None
-        loaded: dict[str, Any] = self.json_file(CONFIG)
-        return loaded
+        try:
+            loaded = self.json_file(CONFIG)
+        except (ValueError, RecursionError):
+            return None
+        return loaded if isinstance(loaded, dict) else None
 
     @property
     def architecture(self) -> str | None:
@@ -107,12 +111,15 @@ UNKNOWN_MODEL = ModelFacts("unknown", None, None)
 """Some real model on the local disk, of which nothing is known."""
 
 
-def load_model(spec: str | None, *, root: Path | None = None, profiles: bool = True) -> ModelFacts:
+def load_model(
+    spec: str | None, *, root: Path | None = None, profiles: bool = True, as_is: bool = False
+) -> ModelFacts:
     """The facts of `--model SPEC`: a directory, a `config.json`, a bundled profile; None: unknown.
 
     Relative paths start from `root` (None: the working directory). What exists on disk wins over
-    a profile of the same name; `profiles=False` looks on disk only. Raises UsageError when nothing
-    is found or the configuration cannot be read.
+    a profile of the same name; `profiles=False` looks on disk only. A directory is taken `as_is` with
+    a configuration that is broken or missing: SGLang's own answer to it is asked for. Raises UsageError
+    when nothing is found or the configuration cannot be read.
     """
     if spec is None:
         return UNKNOWN_MODEL
@@ -124,7 +131,7 @@ def load_model(spec: str | None, *, root: Path | None = None, profiles: bool = T
     except OSError:
         return _profile_or_error(spec, path, profiles)
     if stat.S_ISDIR(mode):
-        return _from_directory(spec, path)
+        return _from_directory(spec, path, as_is)
     if stat.S_ISREG(mode):
         return _from_file(spec, path)
     raise UsageError(f"Model `{spec}` is neither a directory nor a file.")
@@ -200,9 +207,9 @@ def _from_file(spec: str, path: Path) -> ModelFacts:
     )
 
 
-def _from_directory(spec: str, path: Path) -> ModelFacts:
+def _from_directory(spec: str, path: Path, as_is: bool = False) -> ModelFacts:
     folder = path.resolve()
-    if not os.path.lexists(folder / CONFIG):
+    if not as_is and not os.path.lexists(folder / CONFIG):
         raise UsageError(
             f"Model directory `{spec}` has no {CONFIG}: give the directory that holds it."
         )
@@ -232,11 +239,16 @@ def _from_directory(spec: str, path: Path) -> ModelFacts:
         listing[name] = facts.st_size
         if name in _READ_NAMES:
             files[name] = _read(real, real, f"{spec}/{name}")
-    if CONFIG not in files:
+    if CONFIG not in files and not as_is:
         raise UsageError(
             f"{spec}/{CONFIG} is a broken link or no plain file: give the directory that holds it."
         )
-    config = _parse_config(files[CONFIG], f"{spec}/{CONFIG}")
+    try:
+        config = _parse_config(files[CONFIG], f"{spec}/{CONFIG}")
+    except (KeyError, UsageError):
+        if not as_is:
+            raise
+        config = {}
     remote = _remote_code(config)
     if remote is not None and remote.file in listing:
         code = folder / remote.file

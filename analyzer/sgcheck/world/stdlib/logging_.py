@@ -143,6 +143,15 @@ def _show_warning() -> Any:
     return showwarning
 
 
+class _LoggingFacade(Facade):
+    """The module `logging`, of which every level is known: any other name in capitals is not there."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.isupper() and not name.startswith("_") and not hasattr(logging, name):
+            raise AttributeError(f"module 'logging' has no attribute {name!r}")
+        return super().__getattr__(name)
+
+
 def build(log: Log) -> dict[str, Facade]:
     """The modules `logging` and `warnings`."""
     loggers: dict[str, Logger] = {}
@@ -229,7 +238,7 @@ def build(log: Log) -> dict[str, Facade]:
     )
     config = Facade("logging.config", {"dictConfig": lambda *a, **k: None})
     return {
-        "logging": Facade("logging", {**names, "handlers": handlers, "config": config}),
+        "logging": _LoggingFacade("logging", {**names, "handlers": handlers, "config": config}),
         "logging.handlers": handlers,
         "logging.config": config,
         "warnings": Facade("warnings", {**warnings_names, "showwarning": _show_warning()}),

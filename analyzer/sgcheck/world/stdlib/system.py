@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time as real_time
+import uuid as real_uuid
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -13,7 +14,7 @@ from sgcheck.resolve.resolution import Reason
 from sgcheck.values.signals import Escape, Refused
 from sgcheck.values.symbols import DrawnObject
 from sgcheck.values.unknown import ASK, Unknown
-from sgcheck.world.facade import Facade, nondeterministic, not_modelled
+from sgcheck.world.facade import Facade, lifted, nondeterministic, not_modelled
 from sgcheck.world.files import HOME, Files
 from sgcheck.world.host import CWD
 from sgcheck.world.stdlib.environment import Environ
@@ -373,12 +374,17 @@ def build_machine_modules() -> dict[str, Facade]:
         "IPPROTO_TCP": 6, "error": OSError, "gaierror": OSError, "timeout": TimeoutError, "herror": OSError,
     }  # fmt: skip
     reason = Reason("nondeterministic", detail="unique id")
-    uuid = {
+    uuid: dict[str, Any] = {
         name: lambda *a, **k: DrawnObject(
             reason, "unique id", {"hex": str, "int": int, "bytes": bytes}
         )
         for name in ("uuid1", "uuid4")
     }
+    # Names made of names are the same on every machine.
+    for name in ("uuid3", "uuid5"):
+        uuid[name] = lifted(getattr(real_uuid, name))
+    known = ("UUID", "NAMESPACE_DNS", "NAMESPACE_URL", "NAMESPACE_OID", "NAMESPACE_X500")
+    uuid.update({name: getattr(real_uuid, name) for name in known})
     out = {
         "random": random, "time": time, "platform": platform, "socket": socket, "uuid": uuid,
         "threading": {**lock_names, "local": _Local, "current_thread": draw("thread"), "get_ident": lambda: 1,
