@@ -43,3 +43,11 @@ def test_anything_else_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> Non
 
     assert run(["list", "cats"]) == 2
     assert "gpus" in capsys.readouterr().err
+
+
+def test_sglang_s_flags_alone_are_a_check(capsys: pytest.CaptureFixture[str]) -> None:
+    from sgcheck.cli import run
+
+    assert run(["--", "--tp", "2"]) == 2
+    said = capsys.readouterr().err
+    assert "No machine to predict for" in said and "internal fault" not in said

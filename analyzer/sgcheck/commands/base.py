@@ -165,7 +165,7 @@ class RootGroup(click.Group):
     def _refuse_late_command(self, ctx: click.Context, args: Sequence[str]) -> None:
         """`sgcheck --debug batch` is a slip; say how it is written."""
         own, _ = split_flags(args)
-        if own[-1] in self.lazy and len(own) > 1 and not self._takes_value(ctx, own[-2]):
+        if len(own) > 1 and own[-1] in self.lazy and not self._takes_value(ctx, own[-2]):
             ctx.fail(f"the command comes first: {ctx.command_path} {own[-1]} {' '.join(own[:-1])}")
 
     def _takes_value(self, ctx: click.Context, word: str) -> bool:
