@@ -162,3 +162,21 @@ def test_a_password_in_the_address_is_refused() -> None:
     with pytest.raises(UsageError, match="must not hold a password") as error:
         open_server("http://joe:hunter22@host", {})
     assert "hunter22" not in str(error.value)
+
+
+@pytest.mark.parametrize("head", [b"", b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\nX: "])
+def test_a_head_that_comes_byte_by_byte_ends_too(head: bytes) -> None:
+    """The limit of a socket is for each piece: every byte would begin it anew."""
+
+    def slowly(connection: socket.socket) -> None:
+        connection.sendall(head)
+        for _ in range(40):
+            try:
+                connection.sendall(b"H")
+            except OSError:
+                return
+            time.sleep(0.1)
+
+    base, server = listener(slowly)
+    with server, pytest.raises(ServerError, match=r"within 0\.5 s"):
+        open_server(base, {}, timeout=0.5).get("/server_info")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import queue
 import socket
+import threading
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http.client import HTTPException
 from typing import Any
@@ -22,6 +24,8 @@ KEY_VARIABLES = ("SGCHECK_API_KEY", "SGLANG_API_KEY", "OPENAI_API_KEY")
 """Where an API key is looked for, in this order."""
 
 TIMEOUT = 10.0
+SLACK = 0.2
+"""Seconds after the limit of a request in which it may still tell itself how it failed."""
 MAX_ANSWER = 32 << 20
 INFO_PATHS = ("/server_info", "/get_server_info")
 MODEL_PATHS = ("/model_info", "/get_model_info")
@@ -85,10 +89,8 @@ class Server:
             headers["Authorization"] = f"Bearer {self.key}"
         request = urllib.request.Request(self.base + path, data, headers)
         limit = self.timeout if timeout is None else timeout
-        deadline = time.monotonic() + limit
         try:
-            with self._opener().open(request, timeout=limit) as answer:
-                return self._read(answer, path, deadline)
+            return self._within(limit, lambda: self._body(request, path, limit))
         except urllib.error.HTTPError as error:
             with error:
                 raise ServerError(self._status_sentence(path, error.code), error.code) from None
@@ -102,6 +104,34 @@ class Server:
             ) from None
         except (OSError, HTTPException, ValueError) as error:
             raise ServerError(f"{self.base}{path} broke off: {_reason(error)}") from None
+
+    def _body(self, request: urllib.request.Request, path: str, limit: float) -> bytes:
+        deadline = time.monotonic() + limit
+        with self._opener().open(request, timeout=limit) as answer:
+            return self._read(answer, path, deadline)
+
+    @staticmethod
+    def _within(limit: float, ask: Callable[[], bytes]) -> bytes:
+        """What `ask` gives within `limit` seconds in all, else TimeoutError.
+
+        A socket's own limit is for each piece: a server that sends its header byte by byte never meets it.
+        """
+        done: queue.SimpleQueue[bytes | BaseException] = queue.SimpleQueue()
+
+        def run() -> None:
+            try:
+                done.put(ask())
+            except BaseException as error:
+                done.put(error)
+
+        threading.Thread(target=run, daemon=True).start()
+        try:
+            found = done.get(timeout=limit + SLACK)
+        except queue.Empty:
+            raise TimeoutError from None
+        if isinstance(found, BaseException):
+            raise found
+        return found
 
     def _opener(self) -> urllib.request.OpenerDirector:
         return urllib.request.build_opener(_NoRedirect)
