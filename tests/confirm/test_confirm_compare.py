@@ -109,6 +109,14 @@ def test_another_launch_explains_a_difference(change: dict[str, object], words: 
     assert (result.verdict, exit_code(result)) == ("inconclusive", 0)
 
 
+def test_what_agrees_in_a_log_of_another_model_proves_nothing() -> None:
+    observed = replace(seen(x=1), fields={"model_path": "/m/other-model", "x": 1})
+    result = compare(prediction(decided("x", 1)), observed)
+    assert not result.disagree
+    assert result.agree
+    assert (result.verdict, exit_code(result)) == ("inconclusive", 0)
+
+
 def test_the_same_model_under_another_path_is_no_other_model() -> None:
     predicted = prediction(decided("served_model_name", "/m/tiny"), decided("x", 1))
     observed = seen(served_model_name="/data/models--acme--Tiny/snapshots/0a/", x=1)

@@ -63,7 +63,11 @@ def compare(
         fit_log(prediction, observation),
         observation.output,
         observation.notes,
+        any(text.startswith(OTHER_MODEL) for text in differences),
     )
+
+
+OTHER_MODEL = "another model:"
 
 
 def launch_differences(prediction: Resolution, observation: Observation) -> list[str]:
@@ -80,7 +84,7 @@ def launch_differences(prediction: Resolution, observation: Observation) -> list
         and isinstance(predicted_model, str)
         and not _same_model(observed_model, predicted_model, prediction.model.name)
     ):
-        found.append(f"another model: {observed_model} was started, {predicted_model} predicted")
+        found.append(f"{OTHER_MODEL} {observed_model} was started, {predicted_model} predicted")
     for package, version in observation.packages.items():
         found.append(f"another installation: {package} is {version or 'missing'} there")
     return found

@@ -94,6 +94,8 @@ class Comparison:
     log: LogFit | None
     output: Output
     notes: tuple[str, ...]
+    other_model: bool = False
+    """The observed launch serves another model: what agrees says nothing of the predicted one."""
 
     @property
     def compared(self) -> int:
@@ -106,7 +108,11 @@ class Comparison:
         """Disagreement first; agreement only where something decided was seen to be so."""
         if self.disagree or self.outcome_fit == "disagrees":
             return "disagrees"
-        if self.explained_by_difference or self.outcome_fit in ("explained", "unknown"):
+        if (
+            self.other_model
+            or self.explained_by_difference
+            or self.outcome_fit in ("explained", "unknown")
+        ):
             return "inconclusive"
         if self.agree or self.conditional or self.outcome_fit == "agrees":
             return "agrees"
