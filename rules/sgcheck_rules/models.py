@@ -15,6 +15,7 @@ from typing import Any
 from msgspec import Struct
 
 _MODELS = Path(__file__).parent / "data" / "models"
+SHORTENED = "lists of module names are shortened"
 NOT_RECORDED = "not recorded"
 """Stands for `remote_code` where the checkpoint has some, of which the profile holds nothing."""
 
@@ -46,6 +47,11 @@ class ModelProfile(Struct, frozen=True):
     remote_code: RemoteCode | None
     files: Mapping[str, Mapping[str, Any]]
     code_recorded: bool = True
+
+    @property
+    def lists_shortened(self) -> bool:
+        """Whether lists of module names are not whole, as `source` says then."""
+        return SHORTENED in self.source
 
 
 @lru_cache(maxsize=1)

@@ -10,6 +10,7 @@ from sgcheck.findings.rule import Rule
 
 MODULES = (
     "start_failure",
+    "first_batch_failure",
     "cli_refused",
     "kernel_known_bad",
     "parallel_size",

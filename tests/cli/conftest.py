@@ -98,7 +98,9 @@ def fake(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFacto
         def start(self) -> None:
             pass
 
-        def check(self, launch: Launch, *, trace: bool = True) -> Resolution:
+        def check(
+            self, launch: Launch, *, trace: bool = True, depth: str = "arguments"
+        ) -> Resolution:
             return state.check(self.tree, launch, trace)
 
         def why(self, launch: Launch, field: str) -> WhyReport:

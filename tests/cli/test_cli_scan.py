@@ -53,6 +53,9 @@ class FakeRelease:
     def table(self, target: Any) -> FlagTable:
         return TABLE
 
+    def follow(self, question: Any) -> Resolution:
+        return self.resolve(question)
+
     def resolve(self, question: Any) -> Resolution:
         fails = "--tp-size" in question.argv and question.argv[-1] == "8"
         return Resolution(
@@ -418,3 +421,35 @@ def test_sentences_about_missing_input_say_what_to_give(
     ):
         assert run_cli(argv) == 2
         assert advice in capsys.readouterr().err.splitlines()[-1], argv
+
+
+@pytest.mark.parametrize(
+    ("words", "configured", "depth", "starts"),
+    [
+        ((), "", "kernels", parallel.MOST_STARTS),
+        (("--depth", "kernels"), "", "kernels", None),
+        (("--depth", "arguments"), "", "arguments", parallel.MOST_STARTS),
+        ((), 'depth = "arguments"\n', "arguments", parallel.MOST_STARTS),
+        (("--depth", "kernels"), 'depth = "arguments"\n', "kernels", None),
+    ],
+)
+def test_how_far_launches_are_followed(
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+    configured: str,
+    depth: str,
+    starts: int | None,
+) -> None:
+    seen: list[Any] = []
+    check = parallel.check_launches
+
+    def look(launches: Any, plan: Any, jobs: int) -> Any:
+        seen.append(plan)
+        return check(launches, plan, jobs)
+
+    monkeypatch.setattr(parallel, "check_launches", look)
+    Path("sgcheck.toml").write_text(configured)
+    Path("serve.sh").write_text(GOOD)
+    assert scan("serve.sh", "--gpu", "h200", *words).return_value == 0
+    (plan,) = seen
+    assert (plan.depth, plan.starts) == (depth, starts)

@@ -57,6 +57,9 @@ class FakeRelease:
         self.asked.append(question)
         return resolution(FAILS if question.target.arch in self.failing else None)
 
+    def follow(self, question: Question) -> Resolution:
+        return self.resolve(question)
+
     def source_line(self, file: str, line: int) -> str:
         return f"line {line} of {file}"
 

@@ -74,6 +74,9 @@ class FakeRelease:
     def table(self, target: Any) -> FlagTable:
         return TABLE
 
+    def follow(self, question: Any) -> Resolution:
+        return self.resolve(question)
+
     def resolve(self, question: Any) -> Resolution:
         span = Span(1, 1, 1, 2, 0, 1)
         command = read_command([Word(text, span) for text in question.argv], TABLE)

@@ -125,7 +125,7 @@ class Predictor:
         self.asked = 0
         self.outcome = outcome
 
-    def check(self, launch: Any, *, explore: bool) -> Resolution:
+    def check(self, launch: Any, *, explore: bool, depth: str) -> Resolution:
         self.asked += 1
         return resolution(self.outcome)
 

@@ -13,6 +13,7 @@ from sgcheck.findings.resolving import Releases
 from sgcheck.findings.rule import Example, Rule
 from sgcheck.findings.settle import From, Wish
 from sgcheck.findings.suppression import Silence, suppress
+from sgcheck.resolve.predict import Depth
 from sgcheck.scan import read_launches
 from sgcheck_rules.registry import rules
 
@@ -20,9 +21,9 @@ Mark = tuple[int, int, int, int]
 
 
 @cache
-def releases() -> Releases:
-    """One set of releases for all examples."""
-    return Releases()
+def releases(depth: Depth = "arguments") -> Releases:
+    """One set of releases for all launches of a depth."""
+    return Releases(depth=depth)
 
 
 def marks(example: Example) -> list[Mark]:
@@ -48,7 +49,7 @@ def findings_of(example: Example, chosen: Sequence[Rule] | None = None) -> list[
     assert reading.launches, f"no launch in {example.file}: {reading.skipped}"
     wish = Wish(sglang=example.sglang, gpu=example.gpu, model=example.model)
     layers: Sequence[tuple[From, Wish]] = (("option", wish),)
-    checker = Checker(chosen or rules(), releases(), lambda _: layers)
+    checker = Checker(chosen or rules(), releases("kernels"), lambda _: layers)
     checked = checker.check(reading.launches)
     ids = {rule.meta.id for rule in rules()}
     ran = {rule.meta.id for rule in chosen or rules()}
@@ -57,13 +58,13 @@ def findings_of(example: Example, chosen: Sequence[Rule] | None = None) -> list[
     return list(suppress(found, reading.launches, silence).findings)
 
 
-def findings_of_launch(entry: Mapping[str, Any]) -> tuple[Finding, ...]:
+def findings_of_launch(entry: Mapping[str, Any], depth: Depth = "arguments") -> tuple[Finding, ...]:
     """The findings of one recorded launch: its `env` and `argv`, with its `sglang` and `gpu`."""
     words = [f"{name}={shlex.quote(value)}" for name, value in entry["env"].items()]
     words += ["python3 -m sglang.launch_server", *map(shlex.quote, entry["argv"])]
     (launch,) = read_launches(" ".join(words) + "\n", "launch.sh").launches
     wish = Wish(sglang=entry["sglang"], gpu=entry["gpu"])
-    (checked,) = Checker(rules(), releases(), lambda _: (("option", wish),)).check([launch])
+    (checked,) = Checker(rules(), releases(depth), lambda _: (("option", wish),)).check([launch])
     return checked.findings
 
 

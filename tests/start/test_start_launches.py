@@ -113,3 +113,19 @@ def test_arguments_alone_claim_no_start() -> None:
     result = predictor("0.5.9").check(launch, trace=False)
     assert (result.outcome.status, result.outcome.stage) == ("ok", None)
     assert result.running is None
+
+
+def test_a_layer_that_a_shortened_list_may_leave_unquantized_fails_no_start() -> None:
+    result = started("0.5.14", "sm90", "qwen3.5-397b-a17b-fp8", "--tp 8 --ep-size 8")
+    assert (result.outcome.status, result.outcome.stage) == ("unknown", "build")
+    assert result.outcome.reason is not None
+    assert result.outcome.reason.code == "module-list-shortened"
+    assert result.outcome.reason.file == "sglang/srt/layers/quantization/fp8.py"
+    assert "not divisible" in (result.outcome.reason.detail or "")
+
+
+def test_a_release_whose_scheduler_is_entered_otherwise_is_unknown_not_broken() -> None:
+    result = started("0.5.6", "sm90", "qwen3-8b", "--tp 1")
+    assert (result.outcome.status, result.outcome.error) == ("unknown", None)
+    assert result.outcome.reason is not None
+    assert "init_model_worker" in (result.outcome.reason.detail or "")

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from sgcheck.commands.base import FLAGS_KEY, AppState, option
 from sgcheck.commands.output import note
-from sgcheck.config.keys import FAIL_ON
+from sgcheck.config.keys import DEPTHS, FAIL_ON
 from sgcheck.errors import UsageError
 
 if TYPE_CHECKING:
@@ -278,14 +278,17 @@ def field_options() -> Callable[[Any], Any]:
     )
 
 
-def depth_option() -> Callable[[Any], Any]:
-    """`--depth`: how far a launch is followed."""
+def depth_option(
+    group: str = "Launch", default: str | None = "kernels", otherwise: str = "kernels"
+) -> Callable[[Any], Any]:
+    """`--depth`: how far a launch is followed; `otherwise` says in the help what is taken without it."""
     return option(
-        "Launch",
+        group,
         "--depth",
-        type=click.Choice(["arguments", "kernels"]),
-        default="kernels",
-        help="Follow a launch through its arguments, or down to what it builds and runs (default).",
+        type=click.Choice(DEPTHS),
+        default=default,
+        help="Follow a launch through its arguments, or down to the kernels: what it builds and "
+        f"runs. Default: {otherwise}.",
     )
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sgcheck.findings.settle import Wish
     from sgcheck.findings.suppression import Kept
     from sgcheck.report.scan_report import Lines
+    from sgcheck.resolve.predict import Depth
     from sgcheck.scan.model import ScanResult
 
 FORMATS = ("text", "full", "concise", "json", "sarif", "github", "gitlab", "junit", "markdown")
@@ -65,6 +66,7 @@ def target_options() -> Callable[[Any], Any]:
     is_flag=True,
     help="Follow all models where one is not known; slow.",
 )
+@options.depth_option("Target", None, "kernels, for the first 48 distinct launches")
 @option("Files", "--exclude", multiple=True, metavar="GLOB", help="Leave out; repeatable.")
 @option("Files", "--no-ignore", is_flag=True, help="Read what .gitignore leaves out, too.")
 @option("Files", "--stdin-name", metavar="NAME", default="<stdin>", help="Name for - .")
@@ -194,8 +196,10 @@ def check(
     return check_launches(found.launches, _plan(rules, params, settings), jobs)
 
 
-def _plan(rules: Sequence[Rule], params: Mapping[str, Any], settings: Settings) -> Plan:
-    from sgcheck.findings.parallel import Plan
+def _plan(
+    rules: Sequence[Rule], params: Mapping[str, Any], settings: Settings, depth: Depth | None = None
+) -> Plan:
+    from sgcheck.findings.parallel import MOST_STARTS, Plan
 
     return Plan(
         tuple(rule.meta.id for rule in rules),
@@ -204,6 +208,8 @@ def _plan(rules: Sequence[Rule], params: Mapping[str, Any], settings: Settings) 
         offline=params["offline"],
         fetch=params["fetch"],
         explore=params["explore"],
+        depth=depth or params["depth"] or settings.depth or "kernels",
+        starts=None if (params["depth"] or settings.depth) == "kernels" else MOST_STARTS,
     )
 
 
@@ -214,7 +220,7 @@ def _fixed(
     from sgcheck.findings.model import at_least
     from sgcheck_rules.registry import rules
 
-    plan = _plan(rules(), params, settings)
+    plan = _plan(rules(), params, settings, "arguments")
     shown = [each for each in kept.findings if at_least(each.severity, _least(params))]
     return scan_fix.fixed_files(shown, plan, texts)
 

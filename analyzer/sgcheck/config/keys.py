@@ -10,6 +10,7 @@ from msgspec import Struct
 Kind: TypeAlias = Literal["text", "texts", "number", "table", "tables", "choice"]
 ConfigValue: TypeAlias = "str | int | list[str] | dict[str, str] | list[dict[str, object]]"
 
+DEPTHS = ("arguments", "kernels")
 FAIL_ON = ("error", "warning", "note", "never")
 
 
@@ -36,6 +37,7 @@ KEYS: Mapping[str, Key] = {
     "ignore": Key("texts", "scan: rules that are not reported"),
     "exclude": Key("texts", "scan: files to leave out, as in .gitignore"),
     "baseline": Key("text", "scan: file of known findings", is_path=True),
+    "depth": Key("choice", "scan: how far launches are followed", DEPTHS),
     "per-path": Key("tables", "scan: settings for some paths"),
     "fail-on": Key("choice", "level from which the exit code is 1", FAIL_ON),
 }

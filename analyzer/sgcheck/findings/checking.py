@@ -186,7 +186,8 @@ class Checker:
             return release.unread_fields(reading.target)
 
         argv, files = prediction(reading.launch, command, table)
-        resolution = ask(argv, files)
+        question = _question(reading, settled, argv, files)
+        resolution = (release.follow if settled.follow else release.resolve)(question)
 
         def why_unread(name: str) -> tuple[FalseTest, ...] | None:
             return release.why_unread(name, resolution)

@@ -11,11 +11,13 @@ from dataclasses import dataclass, field, replace
 
 from sgcheck.findings.checking import Checked
 from sgcheck.findings.model import Finding
+from sgcheck.resolve.started import is_beyond
 
 Ask = Callable[[str, Sequence[int]], Mapping[int, Checked]]
 """Checks some launches (by their places in the list) with another release; what cannot be asked is left out."""
 
 START = "start-failure"
+BATCH = "first-batch-failure"
 ENOUGH = 2
 """Of how many other releases an error must be known, where there are so many."""
 
@@ -66,15 +68,19 @@ def _ask_all(checked: Sequence[Checked], doubts: Mapping[int, list[_Doubt]], ask
             continue
         for index, there in ask(version, open_ones).items():
             for doubt in doubts[index]:
-                verdict = _has_it(doubt.finding, there)
+                beyond = doubt.finding.rule == BATCH or _fails_beyond(checked[index], doubt.finding)
+                verdict = _has_it(doubt.finding, there, beyond)
                 if verdict is True:
                     doubt.agree.append(version)
                 elif verdict is False and doubt.against is None:
                     doubt.against = version
 
 
-def _has_it(finding: Finding, there: Checked) -> bool | None:
-    """Whether another release has an error too; None where its answer says nothing about it."""
+def _has_it(finding: Finding, there: Checked, beyond: bool) -> bool | None:
+    """Whether another release has an error too; None where its answer says nothing about it.
+
+    `beyond`: the error comes after the arguments, where the other release may not have been followed.
+    """
     if there.problem is not None or there.resolution is None:
         return None
     for other in there.findings:
@@ -82,9 +88,17 @@ def _has_it(finding: Finding, there: Checked) -> bool | None:
         if other.rule == finding.rule and (same or finding.rule == START):
             return True if other.severity == "error" else None
     outcome = there.resolution.outcome
-    if finding.rule == START and outcome.status not in ("ok", "conditional"):
+    if finding.rule in (START, BATCH) and outcome.status not in ("ok", "conditional"):
         return None  # it did not come as far
+    running = there.resolution.running
+    if beyond and (running is None or running.reason is not None):
+        return None
     return False
+
+
+def _fails_beyond(each: Checked, finding: Finding) -> bool:
+    outcome = each.resolution.outcome if each.resolution is not None else None
+    return finding.rule == START and outcome is not None and is_beyond(outcome)
 
 
 def _weakened(

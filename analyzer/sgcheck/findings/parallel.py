@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 
@@ -16,15 +17,23 @@ from sgcheck.findings.settle import From, Settled, Wish, settle
 from sgcheck.scan.model import Launch
 from sgcheck.source import StderrProgress
 
+if TYPE_CHECKING:
+    from sgcheck.resolve.predict import Depth
+
 WORTH_A_PROCESS = 24
 """Distinct launches per process below which starting it costs more than it saves."""
+MOST_STARTS = 48
+"""Distinct launches that a scan follows past their arguments, unless all are asked for."""
 TASKS_PER_PROCESS = 3
 """Into how many tasks the work of a process is cut at least, so that none waits long for another."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is the same for all launches of a scan. `rules` are ids."""
+    """What is the same for all launches of a scan. `rules` are ids.
+
+    `starts`: how many distinct launches of known models are followed past their arguments; None: all.
+    """
 
     rules: tuple[str, ...]
     settings: Settings
@@ -33,6 +42,8 @@ class Plan:
     fetch: bool = False
     explore: bool = False
     keep: bool = True
+    depth: Depth = "arguments"
+    starts: int | None = MOST_STARTS
 
     def layers(self, file: str) -> Sequence[tuple[From, Wish]]:
         """What speaks about a file, the strongest first."""
@@ -44,12 +55,14 @@ class Plan:
 def check_launches(launches: Sequence[Launch], plan: Plan, jobs: int = 1) -> list[Checked]:
     """The launches in their order; with `jobs` above 1 in up to so many processes.
 
-    Of each resolution only release, machine, model and outcome are kept. Errors of a release that is only
+    Of each resolution only release, machine, model, outcome and what runs are kept. Errors of a release that is only
     assumed are asked of others. Raises what `Checker.check` raises.
     """
     from sgcheck_rules.registry import by_id
 
     settled = settle_all(launches, plan.layers)
+    if plan.depth == "kernels" and plan.starts is not None:
+        settled = first_starts(launches, settled, plan.starts)
     checked = _check_all(launches, settled, plan, jobs)
 
     def ask(version: str, indices: Sequence[int]) -> dict[int, Checked]:
@@ -94,6 +107,7 @@ def checker(plan: Plan) -> Iterator[Checker]:
         fetch=plan.fetch,
         explore=plan.explore,
         keep=plan.keep,
+        depth=plan.depth,
         progress=progress,
     )
     try:
@@ -107,6 +121,20 @@ def settle_all(launches: Sequence[Launch], layers: Layers) -> list[Settled]:
     """What each launch is checked with. Raises UsageError for a wish that names no machine or model."""
     by_file = {file: layers(file) for file in dict.fromkeys(launch.file for launch in launches)}
     return [settle(launch, by_file[launch.file]) for launch in launches]
+
+
+def first_starts(
+    launches: Sequence[Launch], settled: Sequence[Settled], most: int
+) -> list[Settled]:
+    """Only the first `most` distinct launches of known models are followed, with all that equal them."""
+    seen: dict[tuple[object, ...], None] = {}
+    out: list[Settled] = []
+    for launch, facts in zip(launches, settled, strict=True):
+        key = (_machine(facts), _kind([launch]), facts.model.name)
+        if facts.model.known and key not in seen and len(seen) < most:
+            seen[key] = None
+        out.append(replace(facts, follow=not facts.model.known or key in seen))
+    return out
 
 
 def _run(

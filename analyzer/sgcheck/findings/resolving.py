@@ -18,6 +18,7 @@ from sgcheck.findings.store import Store, is_lasting
 from sgcheck.findings.unread.here import FalseTest, UnreadHere, unread_here
 from sgcheck.resolve.performing import Performs
 from sgcheck.resolve.resolution import Resolution
+from sgcheck.resolve.started import of_arguments
 from sgcheck.source import Progress, Tree, open_tree
 from sgcheck.source.cache import cache_dir
 from sgcheck.source.metadata import release_number
@@ -27,7 +28,7 @@ from sgcheck.world.model_facts import ModelFacts
 from sgcheck.world.target import TargetSpec
 
 if TYPE_CHECKING:
-    from sgcheck.resolve.predict import Predictor
+    from sgcheck.resolve.predict import Depth, Predictor
 
 KEPT_RELEASES = 8
 KEPT_PREDICTORS = 2
@@ -58,8 +59,9 @@ class Release:
     packages: Mapping[str, str | bool] | None = None
     explore: bool = False
     store: Store | None = None
+    depth: Depth = "arguments"
     tables: dict[TargetSpec, FlagTable | None] = field(default_factory=dict)
-    answers: dict[Question, Resolution] = field(default_factory=dict)
+    answers: dict[tuple[Question, Depth], Resolution] = field(default_factory=dict)
     lines: dict[str, list[str]] = field(default_factory=dict)
     unread: UnreadHere | None = None
 
@@ -100,21 +102,38 @@ class Release:
         return self.tables[target]
 
     def resolve(self, question: Question) -> Resolution:
-        """What a launch resolves to; equal ones are resolved once."""
+        """What the arguments of a launch resolve to; equal ones are resolved once."""
+        return self._answer(question, "arguments")
+
+    def follow(self, question: Question) -> Resolution:
+        """What a launch resolves to, followed as far as `depth` where its model is known.
+
+        A start that cannot be followed beyond the arguments leaves what they resolve to.
+        """
+        if self.depth == "arguments" or not question.model.known:
+            return self._answer(question, "arguments")
+        found = of_arguments(self._answer(question, "kernels"))
+        if found.fields or found.outcome.status in ("startup_error", "cli_error"):
+            return found
+        return self._answer(question, "arguments")
+
+    def _answer(self, question: Question, depth: Depth) -> Resolution:
         question = replace(question, target=bare(question.target))
-        found = self.answers.get(question)
+        key = (question, depth)
+        kind = "answer" if depth == "arguments" else "start"
+        found = self.answers.get(key)
         if found is None and self.store is not None:
-            found = self.store.get("answer", question, Resolution)
+            found = self.store.get(kind, question, Resolution)
         if found is None:
-            found = self._resolve(question)
+            found = self._resolve(question, depth)
             if self.store is not None and is_lasting(found):
-                self.store.put("answer", question, found)
-        self.answers[question] = found
+                self.store.put(kind, question, found)
+        self.answers[key] = found
         if len(self.answers) > KEPT_ANSWERS:
             del self.answers[next(iter(self.answers))]
         return found
 
-    def _resolve(self, question: Question) -> Resolution:
+    def _resolve(self, question: Question, depth: Depth) -> Resolution:
         from sgcheck.resolve.launch import Launch
 
         launch = Launch(
@@ -126,7 +145,7 @@ class Release:
             dict(question.files),
         )
         try:
-            return self.predictor.check(launch, explore=self.explore)
+            return self.predictor.check(launch, explore=self.explore, depth=depth)
         except SgcheckError:
             raise
         except (EngineSignal, Exception) as error:
@@ -188,7 +207,7 @@ class Releases:
 
     A release that a file names is not fetched unless `fetch` allows it: what is scanned may be anybody's.
     `explore` follows every model that a launch might name where its own is not known, which is slow.
-    `keep` has answers kept in the cache folder.
+    `keep` has answers kept in the cache folder, `depth` says how far `Release.follow` goes.
     """
 
     def __init__(
@@ -199,6 +218,7 @@ class Releases:
         explore: bool = False,
         packages: Mapping[str, str | bool] | None = None,
         keep: bool = False,
+        depth: Depth = "arguments",
         progress: Progress | None = None,
     ) -> None:
         self._offline = offline
@@ -206,6 +226,7 @@ class Releases:
         self._explore = explore
         self._packages = packages or None
         self._keep = keep
+        self._depth = depth
         self._progress = progress
         self._kept: OrderedDict[tuple[str | None, str | None], Release | SgcheckError] = (
             OrderedDict()
@@ -253,7 +274,7 @@ class Releases:
         if self._keep:
             extra = f"{self._explore} {sorted((self._packages or {}).items())}"
             store = Store(cache_dir() / "answers", tree.digest, extra)
-        return Release(tree, None, self._packages, self._explore, store)
+        return Release(tree, None, self._packages, self._explore, store, self._depth)
 
     def settle(self) -> None:
         """Tidy up what the releases kept."""

@@ -7,13 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sgcheck.config.keys import KEYS, accepts, expected
 from sgcheck.config.loading import INSTALLED, Configuration
 from sgcheck.errors import UsageError
 from sgcheck.findings.settle import Wish
 from sgcheck.source.metadata import release_number
+
+if TYPE_CHECKING:
+    from sgcheck.resolve.predict import Depth
 
 WISH_KEYS = ("sglang", "arch", "gpu", "gpu-count", "gpu-memory", "cuda", "model", "env", "models")
 PATH_KEYS = (*WISH_KEYS, "ignore", "paths", "reason")
@@ -42,6 +45,7 @@ class Settings:
     exclude: tuple[str, ...]
     baseline: str | None
     tables: tuple[PathTable, ...] = ()
+    depth: Depth | None = None
 
     def tables_for(self, file: str) -> list[PathTable]:
         """The tables that speak of a file, the last one in the configuration first."""
@@ -80,6 +84,7 @@ def read_settings(config: Configuration, rules: Sequence[str]) -> Settings:
         tuple(_texts(values["exclude"])),
         values["baseline"],
         tuple(tables),
+        values["depth"],
     )
 
 

@@ -59,6 +59,7 @@ class Settled:
     that the launch may run on; with `certain` False they are only samples. `from_file` says that the
     release is the file's own. `assumed` says in words why the release is only assumed (`the file names no
     release`), empty where something names it; `neighbours` are the other releases that it may be.
+    With `follow` False only its arguments are checked.
     """
 
     version: str | None
@@ -75,6 +76,7 @@ class Settled:
     notes: tuple[str, ...] = ()
     assumed: str = ""
     neighbours: tuple[str, ...] = ()
+    follow: bool = True
 
 
 def settle(launch: Launch, layers: Sequence[tuple[From, Wish]]) -> Settled:

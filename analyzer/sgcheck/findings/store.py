@@ -19,6 +19,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sgcheck.resolve.started import roles_of
 from sgcheck.sandbox.codec import decode, encode
 from sgcheck.source.kept import keep, kept
 
@@ -86,6 +87,12 @@ def is_lasting(resolution: Resolution) -> bool:
     """Whether another run would come to the same answer, however fast the computer is."""
     reasons = [resolution.outcome.reason, *(case.reason for case in resolution.outcome.cases)]
     reasons += [answer.reason for answer in resolution.fields.values()]
+    if resolution.running is not None:
+        reasons.append(resolution.running.reason)
+        cells = [
+            c for _, role in roles_of(resolution) for r in role.layers for c in r.cells.values()
+        ]
+        reasons += [cell.reason for cell in cells]
     codes = [reason.code for reason in reasons if reason is not None]
     return not any(code.startswith(("limit(", "internal-fault", "worker-ended(")) for code in codes)
 

@@ -6,6 +6,7 @@ from sgcheck.report.answers import DIM, OPEN
 from sgcheck.report.layout import Page
 from sgcheck.report.wording import clean, place, reason_text, value_text
 from sgcheck.resolve.resolution import Cell, LayerRow, RoleRunning, Running
+from sgcheck.resolve.started import label
 
 MAX_ROWS = 8
 _NAMES = 4
@@ -67,11 +68,6 @@ def _row(page: Page, group: list[LayerRow], verbose: bool) -> None:
         if kernel.because:
             step = kernel.because[-1]
             page.place(place(step.file, step.line), 6, step.url)
-
-
-def label(kind: str) -> str:
-    """The last part of a kind that is a name: `qkv_proj` of `model.layers.*.self_attn.qkv_proj`."""
-    return next((part for part in reversed(kind.split(".")) if part != "*"), kind)
 
 
 def _said(cell: Cell) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sgcheck.findings.checking import Checked
 from sgcheck.findings.model import Evidence, Finding, Place
-from sgcheck.report.document import Document, dump_pretty
+from sgcheck.report.document import Document, dump_pretty, running_document
 from sgcheck.report.scan_report import ScanReport
 from sgcheck.report.wording import reason_text
 from sgcheck.resolve.resolution import JsonValue
@@ -55,7 +55,12 @@ def _launch(checked: Checked) -> Document:
     stated: Document = {"status": outcome.status if outcome is not None else "unknown"}
     if outcome is not None and outcome.status == "unknown":
         stated["reason"] = reason_text(outcome.reason)
+    if outcome is not None and outcome.stage is not None:
+        stated["stage"] = outcome.stage
     document["outcome"] = stated
+    running = checked.resolution.running if checked.resolution is not None else None
+    if running is not None:
+        document["running"] = running_document(running, trace=True)
     if checked.problem is not None:
         document["problem"] = checked.problem
     return document

@@ -33,6 +33,9 @@ def summary_line(report: ScanReport) -> str:
     for words in (UNKNOWN_MODEL, OTHER_MACHINE, UNRESOLVED):
         if number := reasons[words]:
             parts.append(f"{count(number, 'launch', 'launches')} {words}")
+    if unfollowed := sum(not each.settled.follow for each in report.launches):
+        some = count(unfollowed, "launch", "launches")
+        parts.append(f"{some} checked up to the arguments only (--depth kernels: all)")
     if report.skipped:
         parts.append(f"{count(len(report.skipped), 'place')} skipped")
     return "; ".join(parts)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from sgcheck.resolve.launch import Launch
+    from sgcheck.resolve.predict import Depth
     from sgcheck.resolve.resolution import Resolution, TreeInfo
     from sgcheck.source.tree import Tree
 
@@ -22,6 +23,13 @@ class Performs(Protocol):
     @property
     def info(self) -> TreeInfo: ...
 
-    def check(self, launch: Launch, *, trace: bool = True, explore: bool = True) -> Resolution: ...
+    def check(
+        self,
+        launch: Launch,
+        *,
+        trace: bool = True,
+        explore: bool = True,
+        depth: Depth = "arguments",
+    ) -> Resolution: ...
 
     def perform(self, operation: Callable[..., T], *arguments: Any) -> T: ...

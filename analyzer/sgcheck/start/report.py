@@ -39,7 +39,10 @@ def resolution(
     builder = answers.Answers(predictor, space, trace, machine, explored)
     for hook in _HOOKS:
         setattr(RUNTIME, hook, None)
-    outcome, running = follow(machine.interpreter, explored.record, builder.error, builder.link)
+    shortened = launch.model.lists_shortened
+    outcome, running = follow(
+        machine.interpreter, explored.record, builder.error, builder.link, shortened
+    )
     return replace(result, outcome=outcome, running=running)
 
 

@@ -25,6 +25,8 @@ from sgcheck.start.layers import (
     unknown,
 )
 from sgcheck.start.probe import Link, Probe
+from sgcheck.start.shortened import CODE as DOUBTFUL
+from sgcheck.start.shortened import is_of_a_layer, without_doubtful_errors
 from sgcheck.syntax.names import source_name
 from sgcheck.values.signals import EngineSignal
 from sgcheck.values.unknown import ASK, Unknown
@@ -48,20 +50,24 @@ ErrorOf = Callable[[Failure], Any]
 
 
 def follow(
-    interpreter: Interpreter, record: Any, error_of: ErrorOf, link: Link
+    interpreter: Interpreter, record: Any, error_of: ErrorOf, link: Link, shortened: bool = False
 ) -> tuple[Outcome, Running]:
-    """Follow a start whose arguments are resolved. `error_of` makes the reported error of a failure."""
+    """Follow a start whose arguments are resolved. `error_of` makes the reported error of a failure.
+
+    `shortened`: not every module that the checkpoint leaves unquantized is known.
+    """
     operations = StartOperations(True)
     ASK.append(operations)
     try:
-        outcome, reason = _outcome(interpreter, record, error_of)
-        return outcome, _running(interpreter, reason, link)
+        outcome, reason = _outcome(interpreter, record, error_of, shortened)
+        running = _running(interpreter, reason, link)
+        return outcome, without_doubtful_errors(running) if shortened else running
     finally:
         ASK.pop()
 
 
 def _outcome(
-    interpreter: Interpreter, record: Any, error_of: ErrorOf
+    interpreter: Interpreter, record: Any, error_of: ErrorOf, shortened: bool
 ) -> tuple[Outcome, Reason | None]:
     try:
         enter(interpreter, record)
@@ -76,10 +82,13 @@ def _outcome(
     except BaseException as error:
         failure = failure_of(error)
         stage = stage_of(error.__traceback__)
-        if is_certain(error):
+        doubtful = shortened and is_of_a_layer(error.__traceback__, stage == "draft")
+        # What no line of the tree raises comes from how the start was entered here.
+        if failure.file is not None and is_certain(error) and not doubtful:
             return Outcome("startup_error", error_of(failure), stage=stage), None
         detail = f"{failure.type}: {failure.message}"
-        reason = Reason("tensor-operation", failure.file, failure.line, detail)
+        code = DOUBTFUL if doubtful else "tensor-operation"
+        reason = Reason(code, failure.file, failure.line, detail)
         return Outcome("unknown", reason=reason, stage=stage), reason
     return Outcome("ok", stage="kernel"), None
 

@@ -69,6 +69,8 @@ class ModelFacts(Struct, frozen=True):
     """Single facts that are known of an unknown model (see `given_facts`)."""
     code_recorded: bool = True
     """False where the checkpoint brings Python code and the configuration's mention of it is lost."""
+    lists_shortened: bool = False
+    """True where only part of the modules that the checkpoint names (as not quantized) is recorded."""
 
     def __hash__(self) -> int:
         """Of what can be hashed: equal facts have one hash, others may share it."""
@@ -189,6 +191,7 @@ def _from_profile(found: models.ModelProfile) -> ModelFacts:
         listing=dict(sorted(listing.items())),
         remote_code=found.remote_code,
         code_recorded=found.code_recorded,
+        lists_shortened=found.lists_shortened,
     )
 
 

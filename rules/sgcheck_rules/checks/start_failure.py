@@ -4,8 +4,9 @@
 
 SGLang reads its arguments, the machine and the model, and raises an error before any weight is loaded: two
 flags that exclude each other, a backend without kernels for the architecture, a value that the model does
-not allow. The error, its line and the conditions that lead to it come from the source of the release that
-the file names.
+not allow. Where the model is known, the start is followed past its arguments, too: through the model's
+constructor, its quantization, the memory pools, the attention backend and the draft. The error, its line and
+the conditions that lead to it come from the source of the release that the file names.
 
 ## Why it matters
 
@@ -16,22 +17,42 @@ others waiting for it.
 
 Read the condition at the line that raises and change one of the flags in it. `sgcheck why FIELD` shows how a
 field came to its value. Where part of the command line is known only at run time, the finding is a warning,
-and there is none at all if the error hangs on such a part.
+and there is none at all if the error hangs on such a part, or comes after the arguments: what is built may hang
+on every flag. `--depth arguments` (or `depth = "arguments"` in the configuration) ends the check there.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from sgcheck.findings.builder import FindingBuilder
 from sgcheck.findings.model import Finding
 from sgcheck.findings.rule import Example, Meta
 from sgcheck.findings.subject import Subject
-from sgcheck.resolve.resolution import LaunchError
-from sgcheck_rules.checks.support import one_line, release, span_for, uses_named, uses_valued
+from sgcheck.resolve.resolution import LaunchError, Stage
+from sgcheck.resolve.started import is_beyond
+from sgcheck_rules.checks.support import (
+    is_whole_start,
+    one_line,
+    release,
+    span_for,
+    uses_named,
+    uses_valued,
+)
 
 _PLATFORM = re.compile(r"\bis_(cuda|hip|npu|cpu|xpu|hpu|musa)\b|\bis_host_cpu|aiter|ascend|intel_")
+
+STAGES: Mapping[Stage, str] = {
+    "configure": "before its model is built",
+    "build": "while its model is built",
+    "load": "while its weights are loaded",
+    "memory": "while its memory pools are made",
+    "attention": "while its attention backend is made",
+    "draft": "while its draft is made",
+    "kernel": "in its first batch",
+}
+"""Stages beyond the arguments, in words."""
 
 META = Meta("start-failure", "SGLang refuses to start with these flags", "error", "proved")
 
@@ -45,6 +66,15 @@ python3 -m sglang.launch_server --model-path Qwen/Qwen3-8B \\
         gpu="rtx-pro-6000",
         sglang="0.5.9",
         expect=("fails to start on sm120",),
+    ),
+    Example(
+        "serve.sh",
+        """\
+«sglang serve --model-path nvidia/Qwen3.5-397B-A17B-NVFP4 --tp 8»
+""",
+        gpu="rtx-pro-6000",
+        sglang="0.5.9",
+        expect=("fails to start on sm120 while its model is built",),
     ),
 )
 
@@ -82,7 +112,12 @@ def _failure(
     texts = (*reversed(error.conditions), error.message, error.function or "")
     if subject.leans_on_unread(*texts, condition):
         return
-    certain = subject.complete and not condition and not _of_platform(subject, error)
+    stage = _stage(subject)
+    if stage and not is_whole_start(subject):
+        return
+    certain = (subject.complete or bool(stage)) and not condition
+    # How much memory is free has to be measured.
+    certain = certain and not _of_platform(subject, error) and stage != f" {STAGES['memory']}"
     where = release(subject)
     when = f" if {one_line(condition, 120)}" if condition else ""
     evidence = find.error(error)
@@ -95,9 +130,10 @@ def _failure(
     uses += [use for use in uses_valued(subject, texts) if use not in uses]
     # A bare `assert` has no message; its line says what was not so.
     reason = one_line(error.message) or one_line(evidence.text or "without a message")
-    reason += _values(subject, failed)
+    if not stage:
+        reason += _values(subject, failed)
     yield find.finding(
-        f"{where} fails to start on {subject.arch}{when}: {error.type}: {reason}",
+        f"{where} fails to start on {subject.arch}{stage}{when}: {error.type}: {reason}",
         at=span_for(subject, uses),
         key=(error.type, error.file or "", error.function or "", *(use.name for use in uses[:1])),
         severity="error" if certain else "warning",
@@ -125,6 +161,14 @@ def _values(subject: Subject, text: str) -> str:
         elif use is None and isinstance(flags[0].default, int | float | str):
             said[f"{name} {flags[0].default}"] = None
     return f" ({', '.join(said)})" if said else ""
+
+
+def _stage(subject: Subject) -> str:
+    """Where beyond its arguments the start fails, in words; empty for the arguments."""
+    outcome = subject.resolution.outcome if subject.resolution is not None else None
+    if outcome is None or outcome.stage is None or not is_beyond(outcome):
+        return ""
+    return f" {STAGES[outcome.stage]}"
 
 
 def _of_platform(subject: Subject, error: LaunchError) -> bool:

@@ -57,6 +57,38 @@ def uses_valued(subject: Subject, texts: Iterable[str]) -> list[Use]:
     return [use for use in subject.command.uses if use.value and use.value in quoted]
 
 
+def uses_of(subject: Subject, fields: Iterable[str]) -> list[Use]:
+    """The uses that set some fields, in their order."""
+    found = (subject.use_of(field) for field in fields)
+    return [use for use in found if use is not None]
+
+
+ADDRESSES = frozenset(
+    {"host", "port", "nccl_port", "api_key", "admin_api_key", "served_model_name", "log_level"}
+    | {
+        "dist_init_addr",
+        "node_rank",
+        "download_dir",
+        "file_storage_path",
+        "chat_template",
+    }
+)
+"""Fields that say where a server listens and what it is called, not what it builds."""
+
+
+def is_whole_start(subject: Subject) -> bool:
+    """Whether the file tells everything that what the start builds hangs on.
+
+    Beyond the arguments no condition names the fields that it was computed from, so a start is only
+    spoken of where none of them is known at run time only.
+    """
+    if subject.command.open or subject.unread_env:
+        return False
+    return all(
+        use.flag is not None and use.flag.dest in ADDRESSES for use in subject.command.unread
+    )
+
+
 def span_for(subject: Subject, uses: Iterable[Use]) -> Span:
     """The place of the first use, else the launch's first line."""
     for use in uses:
