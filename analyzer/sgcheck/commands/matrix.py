@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sgcheck.matrix.axes import Wanted
     from sgcheck.matrix.plan import Matrix, Trees
     from sgcheck.matrix.solve import Setting
+    from sgcheck.resolve.predict import Depth
     from sgcheck.world.target import TargetSpec
 
 MAX_JOBS = 16
@@ -57,8 +58,10 @@ _LIST_OPTIONS = ("sglang", "arch", "gpu", "cuda", "model")
     "--show",
     multiple=True,
     metavar="NAMES",
-    help="Answers: fields, backends such as moe_runner or draft.attention, outcome.",
+    help="Answers: fields, backends such as moe_runner or draft.attention, outcome; and what runs, "
+    "such as main.experts.kernel or main.model_class.",
 )
+@options.depth_option("Matrix", None, "kernels where --show names what runs")
 @option(
     "Matrix",
     "--jobs",
@@ -95,9 +98,11 @@ def _solve(ctx: click.Context, config: Configuration, params: Mapping[str, Any])
         DEFAULT_ANSWERS,
         Matrix,
         check_free,
+        check_layers,
         layout_of,
         read_trees,
         settings,
+        wants_starts,
     )
     from sgcheck.matrix.solve import Solver, solve_all
 
@@ -122,9 +127,11 @@ def _solve(ctx: click.Context, config: Configuration, params: Mapping[str, Any])
     targets = _target_maker(ctx, config, {axis.name for axis in axes if axis.kind == "machine"})
     cells = settings(base, axes, flags, targets)
     jobs = min(params["jobs"] or os.cpu_count() or 1, MAX_JOBS)
-    solver.ask(names)
+    depth: Depth = params["depth"] or ("kernels" if wants_starts(names) else "arguments")
+    solver.ask(names, depth)
     with _progress(size) as tick:
-        solved = solve_all(cells, names, jobs, tick, solver)
+        solved = solve_all(cells, names, jobs, tick, solver, depth)
+    check_layers(names, solved)
     return Matrix(tuple(axes), layout, tuple(names), base, trees.versions, fields, solved)
 
 

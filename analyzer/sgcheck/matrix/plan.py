@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from sgcheck.errors import NothingToAnalyse, UsageError, did_you_mean
 from sgcheck.matrix.axes import OFF, ON, UNSET, Axis, Point, Wanted, points
-from sgcheck.matrix.solve import OUTCOME, Setting, Solved, Solver
+from sgcheck.matrix.solve import BACKENDS, OUTCOME, Setting, Solved, Solver
 from sgcheck.report.wording import reason_text
+from sgcheck.resolve import started
 from sgcheck.resolve.flags import Flag, ParserFacts, parser_facts
 from sgcheck.resolve.resolution import Reason
 
@@ -17,18 +18,6 @@ if TYPE_CHECKING:
     from sgcheck.world.target import TargetSpec
 
 DEFAULT_ANSWERS = ("main.moe_runner", "main.attention_prefill", "draft.moe_runner")
-BACKENDS: Mapping[str, tuple[str, ...]] = {
-    "main": (
-        "moe_runner",
-        "attention_prefill",
-        "attention_decode",
-        "fp4_gemm",
-        "fp8_gemm",
-        "quantization",
-    ),
-    "draft": ("moe_runner", "attention", "quantization"),
-}
-"""The effective backends, as every report calls them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +90,9 @@ class Trees:
         for role in BACKENDS:
             if f"{role}.{bare}" in backends:
                 return f"{role}.{bare}"
+        for full in (bare, f"main.{bare}"):
+            if started.is_answer(full):
+                return full
         names = {*fields, *backends, *(n.partition(".")[2] for n in backends), OUTCOME}
         near = did_you_mean(bare, names, "`sgcheck check --format json` has all of them")
         raise UsageError(f"SGLang {self._released()} has no field or backend {bare}{near}")
@@ -127,6 +119,24 @@ def read_trees(solver: Solver, base: Setting, specs: Sequence[str] | None) -> Tr
             )
         facts[spec] = found
     return Trees(facts, tuple(dict.fromkeys(versions)))
+
+
+def wants_starts(names: Iterable[str]) -> bool:
+    """Whether an answer is about what runs, so that starts have to be followed."""
+    backends = {f"{role}.{backend}" for role, found in BACKENDS.items() for backend in found}
+    return any(started.is_answer(name) and name not in backends for name in names)
+
+
+def check_layers(names: Iterable[str], cells: Sequence[Solved]) -> None:
+    """Raises UsageError for an answer about layers that no cell has, though some were built."""
+    built = dict.fromkeys(layer for cell in cells for layer in cell.layers)
+    for name in names:
+        role, _, rest = name.partition(".")
+        layer = rest.rpartition(".")[0]
+        about_layers = started.is_answer(name) and layer not in ("", started.RUNS)
+        if about_layers and built and all(cell.answers.get(name) is None for cell in cells):
+            near = did_you_mean(f"{role}.{layer}", built, f"there are {', '.join(built)}")
+            raise UsageError(f"no model of this matrix has a layer {role}.{layer}{near}")
 
 
 def settings(

@@ -20,10 +20,12 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from sgcheck.report.wording import effective_steps
+from sgcheck.resolve import started
 from sgcheck.resolve.resolution import FieldAnswer, Outcome, Resolution
 
 if TYPE_CHECKING:
     from sgcheck.resolve.launch import Launch
+    from sgcheck.resolve.predict import Depth
     from sgcheck.sandbox.predictor import SandboxedPredictor
     from sgcheck.world.model_facts import ModelFacts
     from sgcheck.world.target import TargetSpec
@@ -33,6 +35,18 @@ WORTH_A_PROCESS = 16
 
 KEPT_PREDICTORS = 2
 OUTCOME = "outcome"
+BACKENDS: Mapping[str, tuple[str, ...]] = {
+    "main": (
+        "moe_runner",
+        "attention_prefill",
+        "attention_decode",
+        "fp4_gemm",
+        "fp8_gemm",
+        "quantization",
+    ),
+    "draft": ("moe_runner", "attention", "quantization"),
+}
+"""The effective backends, as every report calls them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,24 +79,28 @@ class Solved:
     """What one setting resolves to: its outcome and the answers that were asked for, by name.
 
     An answer is None where there is no such field (or nothing has a value because it fails).
+    `layers` are the names of the layers that were built, where the start was followed.
     """
 
     outcome: Outcome
     answers: Mapping[str, FieldAnswer | None] = field(default_factory=dict)
+    layers: tuple[str, ...] = ()
 
 
 class Solver:
     """Answers settings one after the other and keeps trees and models between them."""
 
-    def __init__(self, names: Sequence[str]) -> None:
+    def __init__(self, names: Sequence[str], depth: Depth = "arguments") -> None:
         self._names = names
+        self._depth = depth
         self._kept: dict[Release, SandboxedPredictor] = {}
         self._model = cache(_load_model)
         self._folder = cache(_load_folder)
 
-    def ask(self, names: Sequence[str]) -> None:
-        """Which answers are kept from now on."""
+    def ask(self, names: Sequence[str], depth: Depth = "arguments") -> None:
+        """Which answers are kept from now on, and how far launches are followed."""
         self._names = names
+        self._depth = depth
 
     def predictor(self, release: Release) -> SandboxedPredictor:
         """The predictor of a release; two are kept. Raises SourceError."""
@@ -122,8 +140,13 @@ class Solver:
 
     def solve(self, setting: Setting) -> Solved:
         """The answer to one setting."""
-        resolution = self.predictor(setting.release).check(self.launch(setting))
-        return Solved(resolution.outcome, {name: _pick(resolution, name) for name in self._names})
+        predictor, launch = self.predictor(setting.release), self.launch(setting)
+        if self._depth == "arguments" or not launch.model.known:
+            resolution = predictor.check(launch)
+        else:
+            resolution = started.of_arguments(predictor.check(launch, depth="kernels"))
+        answers = {name: _pick(resolution, name) for name in self._names}
+        return Solved(resolution.outcome, answers, started.layers_of(resolution))
 
 
 def _load_model(name: str | None) -> ModelFacts:
@@ -141,6 +164,8 @@ def _load_folder(word: str) -> dict[str, ModelFacts]:
 def _pick(resolution: Resolution, name: str) -> FieldAnswer | None:
     """The answer of a name (`main.moe_runner`, or a field), with its last steps only."""
     role, dot, backend = name.partition(".")
+    if dot and backend not in BACKENDS.get(role, ()):
+        return started.answer(resolution, name)
     if dot:
         answer = resolution.effective.get(role, {}).get(backend)
     else:
@@ -154,6 +179,7 @@ def solve_all(
     jobs: int = 1,
     tick: Callable[[], None] = lambda: None,
     solver: Solver | None = None,
+    depth: Depth = "arguments",
 ) -> list[Solved]:
     """The settings in their order; with `jobs` above 1 in up to so many processes.
 
@@ -163,13 +189,13 @@ def solve_all(
     workers = min(jobs, len(pieces), max(len(settings) // WORTH_A_PROCESS, 1))
     found: dict[int, Solved] = {}
     if workers < 2:
-        solver = solver or Solver(names)
+        solver = solver or Solver(names, depth)
         for piece in pieces:
             for index in piece:
                 found[index] = solver.solve(settings[index])
                 tick()
     else:
-        for index, solved in _in_processes(settings, pieces, names, workers):
+        for index, solved in _in_processes(settings, pieces, names, workers, depth):
             found[index] = solved
             tick()
     return [found[index] for index in range(len(settings))]
@@ -187,7 +213,11 @@ def _pieces(settings: Sequence[Setting], jobs: int) -> list[list[int]]:
 
 
 def _in_processes(
-    settings: Sequence[Setting], pieces: Sequence[list[int]], names: Sequence[str], workers: int
+    settings: Sequence[Setting],
+    pieces: Sequence[list[int]],
+    names: Sequence[str],
+    workers: int,
+    depth: Depth,
 ) -> Iterator[tuple[int, Solved]]:
     """Answers as they come. A thread per process hands it one piece after the other."""
     todo: queue.SimpleQueue[list[int]] = queue.SimpleQueue()
@@ -196,7 +226,7 @@ def _in_processes(
         todo.put(piece)
     # Spawned, not forked: the same on every system, and no lock of this process comes along.
     context = multiprocessing.get_context("spawn")
-    pools = [ProcessPoolExecutor(1, context, _start, (tuple(names),)) for _ in range(workers)]
+    pools = [ProcessPoolExecutor(1, context, _start, (tuple(names), depth)) for _ in range(workers)]
 
     def feed(pool: ProcessPoolExecutor) -> None:
         try:
@@ -229,11 +259,11 @@ def _in_processes(
 _solver: Solver | None = None
 
 
-def _start(names: tuple[str, ...]) -> None:
+def _start(names: tuple[str, ...], depth: Depth) -> None:
     """Runs once in each process. Ctrl-C is the parent's to handle."""
     global _solver
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _solver = Solver(names)
+    _solver = Solver(names, depth)
 
 
 def _solve(setting: Setting) -> Solved:

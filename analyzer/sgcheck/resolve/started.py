@@ -69,7 +69,7 @@ def is_answer(name: str) -> bool:
     layer, _, cell = rest.rpartition(".")
     if role not in ROLES:
         return False
-    return rest in PARTS if layer in ("", RUNS) and cell in PARTS else bool(layer) and cell in CELLS
+    return cell in (PARTS if layer in ("", RUNS) else CELLS)
 
 
 def answer(resolution: Resolution, name: str) -> FieldAnswer | None:
