@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +17,12 @@ from sgcheck.errors import UsageError
 
 if TYPE_CHECKING:
     from sgcheck.config.loading import Configuration
+    from sgcheck.resolve.predict import Depth
     from sgcheck.review.model import Review, ReviewLaunch
 
 FORMATS = ("text", "json", "markdown", "sarif", "html")
 ASCII_FORMATS = ("json", "sarif")
-FAIL_ON = ("breaks", "starts", "backend", "value", "flags", "any", "never")
+FAIL_ON = ("breaks", "starts", "backend", "value", "runs", "flags", "any", "never")
 _LAUNCH_PARAMETERS = ("arch", "gpu", "gpu_count", "gpu_memory", "cuda", "model", "env")
 
 
@@ -51,6 +53,7 @@ _LAUNCH_PARAMETERS = ("arch", "gpu", "gpu_count", "gpu_memory", "cuda", "model",
     default=None,
     help="Follow all models where one is not known. Default: for a single launch only.",
 )
+@options.depth_option("Launches", None, "kernels for a single launch, else arguments")
 @options.launch_options()
 @options.format_option(FORMATS)
 @option(
@@ -94,9 +97,17 @@ def diff(ctx: click.Context, /, old: str, new: str, **params: Any) -> int:
             raise UsageError("--rules compares without launches: leave the launch out")
         return diff_rules(old, new, params)
     launches = choose_launches(ctx, params, config)
+    depth: Depth = params["depth"] or _default_depth(ctx, params)
+    launches = [replace(each, depth=depth) for each in launches]
     found = run_review(old, new, launches, params)
     _write(found, params)
     return exit_code(found, params["fail_on"], params["exit_zero"])
+
+
+def _default_depth(ctx: click.Context, params: Mapping[str, Any]) -> Depth:
+    """One launch is followed to its kernels; those of files and the built-in ones are too many."""
+    many = params["cases"] or params["paths"] or not _names_launch(ctx, params)
+    return "arguments" if many else "kernels"
 
 
 def _refuse_wrong(params: Mapping[str, Any]) -> None:
@@ -225,6 +236,7 @@ def exit_code(found: Review, fail_on: str, exit_zero: bool) -> int:
         ("starts", ("starts", "fails-differently")),
         ("backend", ("backend",)),
         ("value", ("value",)),
+        ("runs", ("runs",)),
         ("flags", ("flag-gone", "flag-renamed", "choice-gone", "deprecated")),
         ("any", ("flag-new", "choice-new", "log", "undecided")),
     )

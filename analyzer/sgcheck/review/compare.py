@@ -18,6 +18,7 @@ from sgcheck.resolve.resolution import (
     Resolution,
 )
 from sgcheck.review.model import Change, Compared, ReviewLaunch, Site
+from sgcheck.review.running import comparable, running_changes
 
 Moved = set[tuple[str, str, str]]
 
@@ -29,12 +30,14 @@ def compare(launch: ReviewLaunch, old: Resolution, new: Resolution) -> Compared:
     Log lines and fields are compared where both sides start.
     """
     moved: Moved = set()
+    old, new = comparable(old, new)
     changes = _outcomes(old.outcome, new.outcome, moved)
     if not changes or all(c.category == "undecided" for c in changes):
         changes += _fields(old, new, moved)
         if old.fields and new.fields:
             changes += _environment(old.env_after, new.env_after)
         if old.outcome.status == new.outcome.status == "ok":
+            changes += running_changes(old, new, answer_sites, error_site)
             changes += _logs(old.log, new.log, moved)
     return Compared(
         launch, old.outcome.status, new.outcome.status, tuple(changes), frozenset(moved)

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from sgcheck.resolve.launch import Launch
 from sgcheck.resolve.resolution import FieldAnswer, LaunchError, OutcomeStatus, TreeInfo
+
+if TYPE_CHECKING:
+    from sgcheck.resolve.predict import Depth
 
 Category: TypeAlias = Literal[
     "breaks",
@@ -18,6 +21,7 @@ Category: TypeAlias = Literal[
     "fails-differently",
     "backend",
     "value",
+    "runs",
     "flag-gone",
     "flag-renamed",
     "flag-new",
@@ -37,6 +41,7 @@ TITLES: Mapping[Category, str] = {
     "fails-differently": "fail in another way",
     "backend": "backend changed",
     "value": "other value changed",
+    "runs": "something else runs",
     "flag-gone": "flags gone",
     "flag-renamed": "flags renamed",
     "flag-new": "flags new",
@@ -53,13 +58,14 @@ class ReviewLaunch:
     """One launch to compare, `name` as the report calls it (unique within a review).
 
     `explore` follows every model where the launch's own is not known. `place` is the file and line
-    of a launch that was read from a deployment file.
+    of a launch that was read from a deployment file. `depth`: how far it is followed.
     """
 
     name: str
     launch: Launch
     explore: bool = False
     place: tuple[str, int] | None = None
+    depth: Depth = "arguments"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +93,7 @@ class Site:
 @dataclass(frozen=True, slots=True)
 class Change:
     """One difference of one launch. `subject` is the field, `start` for the outcome, `log`,
-    or `env NAME` for a variable that resolution sets.
+    or `env NAME` for a variable that resolution sets; `main.experts.kernel` for what runs.
 
     `roles` are the effective backends that the field is (`main.moe_runner`). `old` and `new` are
     answers (None where that side has none), or errors, or the texts of messages.

@@ -43,7 +43,10 @@ class Side:
     def resolve(self, each: ReviewLaunch) -> Resolution:
         """What a launch resolves to; a fault of sgcheck's own is an unknown outcome."""
         try:
-            return self.release.predictor.check(each.launch, explore=each.explore)
+            predictor = self.release.predictor
+            if each.depth == "arguments" or not each.launch.model.known:
+                return predictor.check(each.launch, explore=each.explore)
+            return predictor.check(each.launch, explore=each.explore, depth=each.depth)
         except Exception as error:
             reason = Reason("internal-fault", detail=f"{type(error).__name__}: {error}"[:200])
             launch = each.launch

@@ -20,6 +20,7 @@ _COUNTED: tuple[tuple[Category, str, str], ...] = (
     ("fails-differently", "fails in another way", "fail in another way"),
     ("backend", "gets another backend", "get another backend"),
     ("value", "gets another value", "get other values"),
+    ("runs", "runs something else", "run something else"),
     ("undecided", "could not be compared", "could not be compared"),
 )
 
