@@ -67,6 +67,8 @@ class WhyCommand(LaunchCommand):
 def why(ctx: click.Context, /, field: str, **params: Any) -> int:
     """Run the command. Exit code 1 if the launch ends before the field could be resolved."""
     config = options.load_configuration(params)
+    from sgcheck.matrix.plan import wants_starts
+
     names = options.split_names([field])
     if len(names) != 1:
         raise UsageError(f"'{field}' is no field: name one, such as moe_runner_backend")
@@ -75,6 +77,8 @@ def why(ctx: click.Context, /, field: str, **params: Any) -> int:
     chosen = [name for name, on in {**views, VERSUS: other is not None}.items() if on]
     if len(chosen) > 1:
         raise UsageError(f"{' and '.join(chosen)} are different views: choose one")
+    if wants_starts(names):
+        return _running(ctx, config, names[0], chosen)
     if other is not None:
         return _versus(ctx, config, names[0], other)
     if params["all_cases"]:
@@ -96,6 +100,32 @@ def why(ctx: click.Context, /, field: str, **params: Any) -> int:
         terminal = stdout_terminal(params["color"])
         write("\n".join(render_why(r, terminal, params["verbose"]) for r in reports))
     return EXIT_OK if all(names[0] in result.fields for result in results) else EXIT_FINDINGS
+
+
+def _running(ctx: click.Context, config: Configuration, name: str, views: list[str]) -> int:
+    """What runs, by its name such as `main.experts.kernel`."""
+    from sgcheck.report.document import answer_document
+    from sgcheck.report.why_running import render_running
+    from sgcheck.resolve import started
+
+    if views:
+        raise UsageError(f"{views[0]} shows fields: leave it out for {name}, which is what runs")
+    _, results = engine.answers(options.choose_launch(ctx, config), depth="kernels")
+    found = [started.answer(result, name) for result in results]
+    if ctx.params["output_format"] == "json":
+        documents: list[Any] = [
+            {
+                **check_document(result, Selection(frozenset())),
+                "asked": name,
+                "answer": None if each is None else answer_document(each),
+            }
+            for result, each in zip(results, found, strict=True)
+        ]
+        write_json(dump_pretty(documents[0] if len(documents) == 1 else documents))
+    else:
+        terminal = stdout_terminal(ctx.params["color"])
+        write("\n".join(render_running(result, name, terminal) for result in results))
+    return EXIT_OK if all(each is not None for each in found) else EXIT_FINDINGS
 
 
 def _all_cases(ctx: click.Context, config: Configuration, name: str) -> int:
