@@ -11,6 +11,7 @@ from sgcheck.graph.data import RuleGraph
 from sgcheck.report.answers import is_forced
 from sgcheck.report.document import Selection, is_changed
 from sgcheck.report.html.graph import resource, template
+from sgcheck.report.running import cell_text, grouped
 from sgcheck.report.text import arch_text, error_text, model_text, target_text, verdict_spans
 from sgcheck.report.why import KINDS
 from sgcheck.report.wording import (
@@ -27,7 +28,17 @@ from sgcheck.report.wording import (
     value_text,
     when_text,
 )
-from sgcheck.resolve.resolution import Because, FieldAnswer, LaunchError, Resolution
+from sgcheck.resolve.resolution import (
+    Because,
+    Cell,
+    FieldAnswer,
+    LaunchError,
+    LayerRow,
+    Reason,
+    Resolution,
+    RoleRunning,
+)
+from sgcheck.resolve.started import PARTS, roles_of
 
 if TYPE_CHECKING:
     from sgcheck.report.formats import Report
@@ -103,6 +114,7 @@ def _page(resolution: Resolution, selection: Selection, graph: RuleGraph | None)
             for role, answers in resolution.effective.items()
             if answers
         ],
+        "running": [_running(name, role) for name, role in roles_of(resolution)],
         "forced": [
             _answer(answer.name, answer, argv)
             | {
@@ -139,6 +151,43 @@ def _page(resolution: Resolution, selection: Selection, graph: RuleGraph | None)
         "origin": clean(resolution.sglang.origin),
         "tree": clean(resolution.sglang.tree),
     }
+
+
+def _running(name: str, role: RoleRunning) -> dict[str, Any]:
+    """A model that was built, layers that are alike in one row."""
+    parts = [cell_text(role.parts[key]) for key in PARTS if key in role.parts]
+    return {
+        "role": name,
+        "summary": ", ".join(parts),
+        "rows": [_layers(group) for group in grouped(role.layers)],
+    }
+
+
+def _layers(group: Sequence[LayerRow]) -> dict[str, Any]:
+    cells = group[0].cells
+    kernel = cells["kernel"]
+    text = cell_text(kernel)
+    place_of: Because | LaunchError | Reason | None = kernel.because[-1] if kernel.because else None
+    if kernel.raises is not None:
+        text = f"its first batch raises {error_text(kernel.raises)}"
+        place_of = kernel.raises
+    elif kernel.status == "unknown":
+        text, place_of = f"unknown: {reason_text(kernel.reason)}", kernel.reason
+    url = place_of.url if isinstance(place_of, Because | LaunchError) else None
+    return {
+        "kinds": [clean(row.kind) for row in group],
+        "count": sum(row.count for row in group),
+        **{key: _said(cells[key]) for key in ("weights", "method", "runner")},
+        "kernel": text if kernel.raises or _said(kernel) else "",
+        "failed": kernel.raises is not None,
+        "file": place_of.file if place_of is not None else None,
+        "line": place_of.line if place_of is not None else None,
+        "url": url if url is not None and url.startswith("https://") else None,
+    }
+
+
+def _said(cell: Cell) -> str:
+    return "" if cell.status == "decided" and cell.value is None else cell_text(cell)
 
 
 def _chosen(
