@@ -68,7 +68,7 @@ def test_processes_answer_as_one_does(sgcheck_run: Run, model: str, tmp_path: Pa
     path = tmp_path / "cases.jsonl"
     path.write_text("".join(json.dumps(case) + "\n" for case in cases))
     result = sgcheck_run("batch", str(path), "--jobs", "2")
-    settings = BatchSettings(SourceChoice(None, None, False), Path(), Selection())
+    settings = BatchSettings(SourceChoice(None, None, False), Path(), Selection(), "kernels")
     worker = CaseWorker(settings)
     assert result.out.splitlines() == [worker.answer(json.dumps(c).encode()).text for c in cases]
     assert result.code == 1
