@@ -66,7 +66,7 @@ def target_options() -> Callable[[Any], Any]:
     is_flag=True,
     help="Follow all models where one is not known; slow.",
 )
-@options.depth_option("Target", None, "kernels, for the first 48 distinct launches")
+@options.depth_option("Target", None, "kernels, for the first 16 distinct launches")
 @option("Files", "--exclude", multiple=True, metavar="GLOB", help="Leave out; repeatable.")
 @option("Files", "--no-ignore", is_flag=True, help="Read what .gitignore leaves out, too.")
 @option("Files", "--stdin-name", metavar="NAME", default="<stdin>", help="Name for - .")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 WORTH_A_PROCESS = 24
 """Distinct launches per process below which starting it costs more than it saves."""
-MOST_STARTS = 48
+MOST_STARTS = 16
 """Distinct launches that a scan follows past their arguments, unless all are asked for."""
 TASKS_PER_PROCESS = 3
 """Into how many tasks the work of a process is cut at least, so that none waits long for another."""
