@@ -47,6 +47,7 @@ T = TypeVar("T")
 Depth: TypeAlias = Literal["arguments", "kernels"]
 """How far a launch is followed: through its arguments, or down to what runs."""
 
+_FINAL = ("limit(", "refused(", "source-", "tree-")  # exploring gets no further than such a run
 KEPT_MACHINES = 6
 COLLECTED_MACHINES = 4
 """Machines that are closed before the garbage collector looks for their memory: that takes long."""
@@ -89,7 +90,7 @@ class Predictor:
         self.info = TreeInfo(tree.version, tree.origin, tree.digest, tree.ref)
         self._profile = installation(kept.requirements(), tree.version, packages or {})
         self._machines: list[tuple[Any, Machine]] = []
-        self._closed = 0
+        self._closed, self._spent = 0, list[Machine]()
         self.untouched: dict[str, tuple[Any, bool, FieldAnswer]] = {}
         """Answers for fields at their default, by name, with that default and whether they say why."""
         how: dict[str, Any] = {"packages": packages, "provision": kept, "eager": eager}
@@ -215,7 +216,7 @@ class Predictor:
             result = self._known(launch, argv, trace, unknown, report=settled)
             if isinstance(result, Resolution) and result.outcome.stage is None:
                 undecided = result.outcome.reason or undecided
-            if not explore or not undecided.code or not _may_branch(undecided):
+            if not explore or not undecided.code or undecided.code.startswith(_FINAL):
                 return result
         return self._explored(launch, argv, trace, unknown, report=report, space=space, given=given)
 
@@ -429,7 +430,14 @@ class Predictor:
         if "branching_code" in vars(self):
             self.branching_code.save()
 
+    def drop(self, machine: Machine) -> None:
+        """A start ran on a machine: bodies of modules that it ran saw what this launch decided."""
+        self._machines = [pair for pair in self._machines if pair[1] is not machine]
+        self._spent.append(machine)
+
     def _machine(self, launch: Launch, *, branching: bool = False, alone: bool = False) -> Machine:
+        while self._spent:
+            self._spent.pop().close()
         key = (launch.target, branching, tuple(sorted(launch.packages.items())))
         for index, (known, machine) in enumerate(self._machines):
             if known == key and not alone and machine.fits(launch.env, launch.unknown_env):
@@ -490,8 +498,3 @@ def _stopped(error: BaseException) -> Reason:
         failure = failure_of(error)
         reason = Reason("tree-not-usable", detail=f"{failure.type}: {failure.message}")
     return with_place(reason, error.__traceback__)
-
-
-def _may_branch(reason: Reason) -> bool:
-    """Whether exploring both answers may get further than one run did."""
-    return not reason.code.startswith(("limit(", "refused(", "source-", "tree-"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dis
 import re
+from collections.abc import Collection
 from types import FrameType
 from typing import Any
 
@@ -14,11 +15,12 @@ from sgcheck.syntax.names import guard
 _MARK = guard("c")
 
 
-def is_certain(error: BaseException) -> bool:
+def is_certain(error: BaseException, modelled: Collection[type] = ()) -> bool:
     """An exception that code of the tree raises itself, or that Python raises over objects of its own.
 
     What the torch without values raises (a shape that does not fit, an argument that is not modelled)
-    may be a fault of ours.
+    may be a fault of ours; and an attribute that is missing of an object of a `modelled` class is one
+    that a method which is not run would have set.
     """
     if fault_of(error) is not None:
         return False
@@ -29,7 +31,10 @@ def is_certain(error: BaseException) -> bool:
     if _is_tree(frame) and dis.opname[frame.f_code.co_code[at]] in ("RAISE_VARARGS", "RERAISE"):
         return True
     if isinstance(error, AttributeError):
-        return error.obj is None or natives.is_tree_class(_class_of(error.obj))
+        cls = _class_of(error.obj)
+        if any(base in modelled for base in cls.__mro__):
+            return False
+        return error.obj is None or natives.is_tree_class(cls)
     if isinstance(error, TypeError):
         quoted = re.findall(r"'([\w.]+)'", str(error))
         return bool(quoted) and all(name in _PLAIN for name in quoted)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
@@ -13,7 +12,7 @@ from sgcheck.resolve import answers
 from sgcheck.resolve.explored import Explored
 from sgcheck.resolve.launch import Launch
 from sgcheck.resolve.machine import Machine
-from sgcheck.resolve.resolution import Outcome, Resolution
+from sgcheck.resolve.resolution import Resolution
 from sgcheck.resolve.trace import Trace
 from sgcheck.start.stage import follow
 from sgcheck.values.condition import Space
@@ -39,11 +38,9 @@ def resolution(
     builder = answers.Answers(predictor, space, trace, machine, explored)
     for hook in _HOOKS:
         setattr(RUNTIME, hook, None)
+    predictor.drop(machine)
     shortened = launch.model.lists_shortened
     outcome, running = follow(
         machine.interpreter, explored.record, builder.error, builder.link, shortened
     )
     return replace(result, outcome=outcome, running=running)
-
-
-_ = (partial, Outcome)

@@ -31,6 +31,7 @@ from sgcheck.syntax.names import source_name
 from sgcheck.values.signals import EngineSignal
 from sgcheck.values.unknown import ASK, Unknown
 from sgcheck.world.tensors.dtypes import DTYPES
+from sgcheck.world.tensors.recorder import RECORDER
 
 _STAGES: dict[str, Stage] = {
     "load_model": "build",
@@ -58,11 +59,13 @@ def follow(
     """
     operations = StartOperations(True)
     ASK.append(operations)
+    RECORDER.starting = True
     try:
         outcome, reason = _outcome(interpreter, record, error_of, shortened)
         running = _running(interpreter, reason, link)
         return outcome, without_doubtful_errors(running) if shortened else running
     finally:
+        RECORDER.starting = False
         ASK.pop()
 
 
@@ -83,8 +86,9 @@ def _outcome(
         failure = failure_of(error)
         stage = stage_of(error.__traceback__)
         doubtful = shortened and is_of_a_layer(error.__traceback__, stage == "draft")
+        certain = is_certain(error, interpreter.world.started.modelled)
         # What no line of the tree raises comes from how the start was entered here.
-        if failure.file is not None and is_certain(error) and not doubtful:
+        if failure.file is not None and certain and not doubtful:
             return Outcome("startup_error", error_of(failure), stage=stage), None
         detail = f"{failure.type}: {failure.message}"
         code = DOUBTFUL if doubtful else "tensor-operation"

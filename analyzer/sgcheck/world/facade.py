@@ -13,7 +13,7 @@ from sgcheck.resolve.resolution import Reason
 from sgcheck.values.signals import Escape, Refused
 from sgcheck.values.symbols import Drawn
 from sgcheck.values.unknown import ASK, Unknown, find_unknown
-from sgcheck.world.tensors.recorder import record
+from sgcheck.world.tensors.recorder import RECORDER, record
 
 
 class Facade(ModuleType):
@@ -68,6 +68,13 @@ class ForeignObject:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         record(self._name, args, kwargs)
+        if RECORDER.starting:
+            # Shapes are a matter of starts: nothing else loads them.
+            from sgcheck.world.kernel_results import result_of
+
+            found = result_of(self._name, args, kwargs)
+            if found is not NotImplemented:
+                return found
         return not_modelled(f"{self._name}()")
 
     def __getattr__(self, name: str) -> Any:

@@ -337,6 +337,30 @@ class _Unmodelled:
         pass
 
 
+class Progress:
+    """`tqdm.tqdm`: shows nothing, and gives what it is given."""
+
+    __module__ = "tqdm"
+
+    def __init__(self, iterable: Any = None, *args: Any, **kwargs: Any) -> None:
+        self.iterable = iterable
+        self.total = kwargs.get("total")
+
+    def __iter__(self) -> Any:
+        return iter(self.iterable)
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        return None
+
+    def update(self, *args: Any) -> None:
+        """Shows nothing."""
+
+    close = refresh = set_description = set_postfix = set_postfix_str = write = update
+
+
 def build(capability: tuple[int, int] | None, torch: str) -> dict[str, Facade]:
     """Facades by module name."""
     host = Reason("host-not-modelled")
@@ -383,7 +407,7 @@ def build(capability: tuple[int, int] | None, torch: str) -> dict[str, Facade]:
     pydantic_names.update(
         {f"{when}Validator": _Unmodelled for when in ("After", "Before", "Plain", "Wrap")}
     )
-    tqdm = Facade("tqdm", {"tqdm": _Unmodelled})
+    tqdm = Facade("tqdm", {"tqdm": Progress, "trange": lambda *a, **k: Progress(range(*a))})
     return {
         **_msgspec(), **_re(), **_packaging(), **triton_.build(capability, triton_.version_for(torch)),
         "json": _json(), "yaml": _yaml(), "orjson": Facade("orjson", orjson_names),

@@ -26,6 +26,8 @@ class Started:
     def __init__(self) -> None:
         self.runners: list[Any] = []
         self.scheduler: Any = None
+        self.modelled: set[type] = set()
+        """Classes of which some methods are not run: what those would set is not there."""
 
     def reset(self) -> None:
         """Before a start."""
@@ -94,6 +96,7 @@ def adapt(module: str, space: dict[str, Any], started: Started) -> None:
             for name, methods in classes.items():
                 cls = space.get(name)
                 if isinstance(cls, type):
+                    started.modelled.add(cls)
                     for method, model in methods.items():
                         if hasattr(cls, method):
                             type.__setattr__(cls, method, model)
@@ -111,6 +114,8 @@ def adapt(module: str, space: dict[str, Any], started: Started) -> None:
     ):
         _watch(space["ModelRunner"], "__init__", started.runners.append)
     if module.endswith("managers.scheduler") and isinstance(space.get("Scheduler"), type):
+        for name, value in (("enable_metrics", False), ("metrics_collector", None)):
+            type.__setattr__(space["Scheduler"], name, value)  # as `init_metrics` sets them
         _stop_after(space["Scheduler"], "init_model_worker", started)
 
 

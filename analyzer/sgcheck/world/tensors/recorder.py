@@ -31,6 +31,8 @@ class Recorder:
 
     def __init__(self) -> None:
         self._lists: list[list[Call]] = []
+        self.starting = False
+        """Whether a start is followed: what kernels give is then modelled."""
 
     @contextmanager
     def listening(self) -> Iterator[list[Call]]:
