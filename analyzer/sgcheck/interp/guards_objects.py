@@ -108,6 +108,8 @@ def _special_attribute(obj: Any, name: str) -> Any:
         return access.namespace(obj)
     if name in access.RAW:
         return access.raw_access(getattr(obj, name), name, attribute)
+    if name == "__annotations__" and issubclass(type(obj), ModuleType):
+        return dict(access.module_names(obj).get(name, {}))
     if name == "__subclasses__" and issubclass(type(obj), type) and natives.is_tree_class(obj):
         return partial(access.tree_subclasses, obj)
     if name == "__self__" and type(obj) is MethodType:

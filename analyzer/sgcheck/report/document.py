@@ -150,6 +150,8 @@ def running_document(running: Running, trace: bool) -> Document:
             document[name] = {**parts, "layers": rows}
     if running.reason is not None:
         document["reason"] = _reason(running.reason)
+    if running.assumed:
+        document["assumed"] = [_reason(reason) for reason in running.assumed]
     return document
 
 

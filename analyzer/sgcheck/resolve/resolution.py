@@ -205,11 +205,16 @@ class RoleRunning(Struct, frozen=True):
 
 
 class Running(Struct, frozen=True):
-    """What a start builds. `reason`: why it was not followed to its end, where it was not."""
+    """What a start builds. `reason`: why it was not followed to its end, where it was not.
+
+    `assumed` are questions about an element of a weight, or about the machine, that were answered
+    with yes: what runs holds where that is so.
+    """
 
     main: RoleRunning | None = None
     draft: RoleRunning | None = None
     reason: Reason | None = None
+    assumed: tuple[Reason, ...] = ()
 
 
 class Resolution(Struct, frozen=True):

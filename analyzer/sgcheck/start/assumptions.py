@@ -19,7 +19,8 @@ from sgcheck.values.unknown import Unknown
 from sgcheck.world.facade import ForeignObject
 from sgcheck.world.tensors.recorder import Leaf
 
-ELEMENT = "tensor-value"
+ASSUMED = ("tensor-value", "machine-fact")
+"""Reasons of which either answer may hold: an element of a weight, a fact of the machine."""
 _MARK = guard("c")
 Place = tuple[str, int]
 
@@ -32,7 +33,7 @@ class StartOperations(OpaqueOperations):
         self.asked: dict[Place, Unknown] = {}
 
     def truth(self, value: Unknown) -> bool:
-        if value.reason.code != ELEMENT:
+        if value.reason.code not in ASSUMED:
             raise Escape(value.reason)
         frame = _tree_frame()
         if frame is None:
@@ -44,6 +45,12 @@ class StartOperations(OpaqueOperations):
         if isinstance(func, ForeignObject | Leaf):
             return func(*args, **kwargs)  # a kernel is called whatever it is given
         return super().apply(func, args, kwargs)
+
+    def set_attribute(self, value: Unknown, name: str, new: Any) -> None:
+        """A foreign object keeps it: read again, it is not known."""
+
+    def set_item(self, value: Unknown, key: Any, new: Any) -> None:
+        """As `set_attribute`."""
 
     def iterate(self, value: Unknown) -> Iterator[Any]:
         """`a, b = f()`: as many unknowns as are unpacked. Raises Escape for any other loop."""

@@ -41,7 +41,9 @@ def enter(interpreter: Interpreter, record: Any) -> None:
     }
     given["dp_rank"] = 0 if getattr(record, "dp_size", 1) > 1 else None
     wanted = inspect.signature(scheduler.__init__).parameters
-    if hasattr(module, "publish"):
+    if hasattr(module, "publish") and not hasattr(module, "SpawnRanks"):
+        guards.call(module.publish, record, role="scheduler")
+    elif hasattr(module, "publish"):
         rank = guards.call(module.spawn_world_rank, record, tp_rank=0, pp_rank=0)
         ranks = guards.call(module.SpawnRanks, world_rank=rank, dp_rank=None, gpu_id=0)
         guards.call(module.publish, record, role="scheduler", ranks=ranks)

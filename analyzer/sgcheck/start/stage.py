@@ -7,6 +7,8 @@ from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Any
 
+from msgspec.structs import replace
+
 from sgcheck.interp import guards
 from sgcheck.interp.interpreter import Interpreter
 from sgcheck.resolve.resolution import Cell, LayerRow, Outcome, Reason, RoleRunning, Running, Stage
@@ -63,6 +65,11 @@ def follow(
     try:
         outcome, reason = _outcome(interpreter, record, error_of, shortened)
         running = _running(interpreter, reason, link)
+        asked = tuple(
+            replace(value.reason, file=file, line=line)
+            for (file, line), value in sorted(operations.asked.items(), key=lambda item: item[0])
+        )
+        running = replace(running, assumed=asked)
         return outcome, without_doubtful_errors(running) if shortened else running
     finally:
         RECORDER.starting = False
@@ -114,9 +121,16 @@ def _running(interpreter: Interpreter, reason: Reason | None, link: Link) -> Run
     for runner in interpreter.world.started.runners:
         draft = attribute(runner, "is_draft_worker") is True
         role = "draft" if draft else "main"
-        if role not in roles:
+        if role in roles:
+            continue
+        try:
             with _contexts(interpreter, draft):
                 roles[role] = _role(interpreter, runner, link)
+        except EngineSignal as signal:
+            # A start that failed half way may have left a model that cannot be read.
+            reason = reason or with_place(
+                getattr(signal, "reason", Reason("engine")), signal.__traceback__
+            )
     return Running(roles.get("main"), roles.get("draft"), reason)
 
 

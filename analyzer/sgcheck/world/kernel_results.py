@@ -11,7 +11,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from sgcheck.resolve.resolution import Reason
 from sgcheck.values.signals import Escape
+from sgcheck.values.unknown import Unknown
 from sgcheck.world.tensors.dtypes import DTYPES
 from sgcheck.world.tensors.tensor import Tensor, like, view
 
@@ -134,11 +136,9 @@ def halved(x: Tensor, out: Any = None, *args: Any, **kwargs: Any) -> Any:
 
 def marlin_repack(weight: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """A quantized weight in Marlin's tiles: (k / 16, n · 16 · bits / 32) words."""
-    numbers = [a for a in args if isinstance(a, int)]
-    k, n, bits = (
-        kwargs.get(name, number)
-        for name, number in zip(("size_k", "size_n", "num_bits"), (*numbers, 0, 0, 0), strict=False)
-    )
+    given = [a for a in args if isinstance(a, int)]
+    names = ("size_k", "size_n", "num_bits")
+    k, n, bits = given if len(given) == len(names) else [kwargs[name] for name in names]
     return like(weight, (k // 16, n * 16 * bits // 32), _INT32)
 
 
@@ -158,6 +158,26 @@ def group_product_fp4(a: Tensor, b: Tensor, *args: Any, **kwargs: Any) -> Tensor
     return like(a, (a._shape[0], b._shape[1]), DTYPES["bfloat16"])
 
 
+def aligned_size(size: int, element_size: int) -> int:
+    """`get_tma_aligned_size`: up to a multiple of 16 bytes."""
+    return _up(size, 16 // element_size)
+
+
+def first(x: Any, *args: Any, **kwargs: Any) -> Any:
+    """What it is given, in another layout."""
+    return x
+
+
+def layout_of(*args: Any, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
+    """A layout and its options."""
+    return Unknown(Reason("not-modelled(triton_kernels layout)"), "a layout"), {}
+
+
+def fabric(*args: Any, **kwargs: Any) -> Any:
+    """Whether memory can be shared over the NVLink fabric: the machine decides."""
+    return Unknown(Reason("machine-fact", detail="NVLink fabric"), "is_mnnvl_fabric_supported()")
+
+
 def nothing(*args: Any, **kwargs: Any) -> None:
     """It writes to its arguments only."""
 
@@ -169,7 +189,11 @@ _RESULTS: dict[str, dict[str, Result]] = {
         "shuffle_matrix_a": same, "shuffle_matrix_sf_a": same, "reorder_rows_for_gated_act_gemm": same,
         "get_w2_permute_indices_with_cache": row_indices, "_maybe_get_cached_w3_w1_permute_indices": row_indices,
         "get_shuffle_matrix_a_row_indices": row_indices, "get_shuffle_matrix_sf_a_row_indices": row_indices,
-        "get_reorder_rows_for_gated_act_gemm_row_indices": row_indices,
+        "get_reorder_rows_for_gated_act_gemm_row_indices": row_indices, "is_mnnvl_fabric_supported": fabric,
+    },
+    "triton_kernels": {
+        "make_default_matmul_mxfp4_w_layout": layout_of, "make_default_matmul_mxfp4_w_scale_layout": layout_of, "wrap_torch_tensor": first,
+        "convert_layout": first, "update_opt_flags_constraints": nothing,
     },
     "sgl_kernel": {
         "scaled_fp4_quant": scaled_fp4_quant, "cutlass_scaled_fp4_mm": scaled_product_fp4, "fp8_scaled_mm": scaled_product,
@@ -185,8 +209,13 @@ _RESULTS: dict[str, dict[str, Result]] = {
         "transform_sf_into_required_layout": required_layout, "get_mn_major_tma_aligned_packed_ue8m0_tensor": packed_scales,
         "get_mn_major_tma_aligned_tensor": aligned_scales, "fp8_gemm_nt": nothing, "bf16_gemm_nt": nothing,
         "m_grouped_fp8_gemm_nt_contiguous": nothing, "m_grouped_fp8_gemm_nt_masked": nothing, "set_compile_mode": nothing,
+        "get_tma_aligned_size": aligned_size,
     },
 }  # fmt: skip
+
+
+_FIRST = ("input", "x", "a", "hidden_states", "tensor", "sf")
+"""How the libraries call their first argument."""
 
 
 def result_of(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -199,11 +228,16 @@ def result_of(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return None
     if _is_opaque(args, kwargs):
         return NotImplemented
+    if not args:
+        named = next((n for n in _FIRST if n in kwargs), None)
+        args = (kwargs[named],) if named is not None else ()
+        kwargs = {n: value for n, value in kwargs.items() if n != named}
     try:
         return known(*args, **kwargs)
-    except (Escape, TypeError, ValueError, IndexError, AttributeError, StopIteration):
+    except (Escape, TypeError, ValueError, LookupError, AttributeError, StopIteration):
         return NotImplemented  # called in a way that is not modelled
 
 
 def _is_opaque(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    return any("_reason" in getattr(v, "__dict__", ()) for v in (*args, *kwargs.values()))
+    tensors = [v for v in (*args, *kwargs.values()) if issubclass(type(v), Tensor)]
+    return any("_reason" in tensor.__dict__ for tensor in tensors)

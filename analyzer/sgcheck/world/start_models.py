@@ -52,6 +52,11 @@ def _no_communicator(self: Any, *args: Any, **kwargs: Any) -> None:
     self.stream = self.device = None
 
 
+def _own_data(data: Any, *args: Any, **kwargs: Any) -> Any:
+    """Objects that the first rank hands to the others: rank 0 is the first."""
+    return data
+
+
 def _leaf_module(*args: Any, **kwargs: Any) -> Any:
     return Leaf("jit:" + ".".join(map(str, args)))
 
@@ -82,6 +87,7 @@ CLASSES: dict[str, dict[str, dict[str, Callable[..., Any]]]] = {
 FUNCTIONS: dict[str, dict[str, Callable[..., Any]]] = {
     "managers.tp_worker": dict.fromkeys(("get_tokenizer", "get_processor", "get_tokenizer_from_processor", "set_random_seed"), _nothing),
     "managers.scheduler": {"set_random_seed": _nothing},
+    "utils.common": {"broadcast_pyobj": _own_data},
     "jit_kernel.utils": {"load_jit": _leaf_module},
     "jit.utils.compile.loader": {"load_jit": _leaf_module},
     "jit.utils.compile": {"load_jit": _leaf_module},

@@ -12,7 +12,7 @@ from sgcheck.world.tensors.recorder import record
 from sgcheck.world.tensors.tensor import Tensor, written
 
 _VERSIONS = {
-    "2.6": "3.2.0", "2.7": "3.3.1", "2.8": "3.4.0", "2.9.0": "3.5.0", "2.9": "3.5.1", "2.10": "3.6.0", "2.11": "3.6.0", "2.14": "3.8.0",
+    "2.6": "3.2.0", "2.7": "3.3.1", "2.8": "3.4.0", "2.9.0": "3.5.0", "2.9": "3.5.1", "2.10": "3.6.0", "2.11": "3.6.0", "2.13": "3.7.1", "2.14": "3.8.0",
 }  # fmt: skip
 """The triton that a release of torch requires for Linux on x86-64, from its wheel's metadata."""
 

@@ -40,7 +40,7 @@ from sgcheck.world.stdlib import (
 )
 from sgcheck.world.stdlib.environment import Environ
 from sgcheck.world.target import TargetSpec
-from sgcheck.world.tensors.torch_layers import Activations
+from sgcheck.world.tensors.torch_layers import Activations, PreTrainedModel, RopeFunctions
 from sgcheck.world.unknown_model import UnknownModels
 
 
@@ -52,6 +52,16 @@ class Packages(Protocol):
     def has_dist(self, dist: str) -> bool | None: ...
 
     def version(self, dist: str) -> str | None: ...
+
+
+_BESIDE: dict[str, dict[str, Any]] = {
+    "transformers": {"PreTrainedModel": PreTrainedModel, "ROPE_INIT_FUNCTIONS": RopeFunctions()},
+    "transformers.modeling_utils": {"PreTrainedModel": PreTrainedModel},
+    "transformers.modeling_rope_utils": {"ROPE_INIT_FUNCTIONS": RopeFunctions()},
+    # Nothing lies in the cache of the hub: models are folders on the disk.
+    "huggingface_hub": {"try_to_load_from_cache": lambda *a, **k: None},
+}
+"""What a start uses of transformers and the hub beside configurations."""
 
 
 class World:
@@ -220,6 +230,8 @@ class World:
                 module.__dict__.update(installed_.names_of(name, self.target))
             if module is None:
                 module = installed_.build(name, self.target)
+            if name in _BESIDE:
+                module.__dict__.update(_BESIDE[name])
             if name == "transformers.activations":
                 module.__dict__["ACT2FN"] = Activations()
             if name == "huggingface_hub.utils":
@@ -245,11 +257,13 @@ class World:
         if names is None:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
         modules = self._transformers_modules
-        return LazyFacade(
+        made = LazyFacade(
             name,
             names,
             lambda full: self.import_module(full) if modules.get(full) is not None else None,
         )
+        made.__dict__.update(_BESIDE.get(name, {}))
+        return made
 
     def _hub_logging(self) -> Facade:
         """The hub's own logging: it decides nothing."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from sgcheck.resolve.resolution import Reason
 from sgcheck.values.unknown import Unknown
 from sgcheck.world.tensors.containers import ModuleDict, ModuleList, ParameterList, Sequential
-from sgcheck.world.tensors.dtypes import DEFAULTS
+from sgcheck.world.tensors.dtypes import DEFAULTS, DTYPES
 from sgcheck.world.tensors.modules import Module, Parameter, UninitializedParameter
 from sgcheck.world.tensors.recorder import record
 from sgcheck.world.tensors.tensor import Tensor, make
@@ -194,3 +195,63 @@ class Activations:
 
     def __contains__(self, name: object) -> bool:
         return name in self.NAMES
+
+
+class PreTrainedModel(Module):
+    """`transformers.PreTrainedModel`: a module that keeps its configuration."""
+
+    __module__ = "transformers.modeling_utils"
+    config_class: Any = None
+    base_model_prefix = ""
+    supports_gradient_checkpointing = False
+
+    def __init__(self, config: Any = None, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+        self.config = config
+        self.name_or_path = getattr(config, "name_or_path", "")
+
+    def post_init(self) -> None:
+        """Values only."""
+
+    def _init_weights(self, module: Any) -> None:
+        """Values only."""
+
+    def tie_weights(self, *args: Any, **kwargs: Any) -> None:
+        """Values only."""
+
+    @property
+    def device(self) -> Any:
+        return next(iter(self.parameters())).device
+
+    @property
+    def dtype(self) -> Any:
+        return next(iter(self.parameters())).dtype
+
+
+class RopeFunctions:
+    """`transformers.modeling_rope_utils.ROPE_INIT_FUNCTIONS`: frequencies, and a scale of attention."""
+
+    __module__ = "transformers.modeling_rope_utils"
+    NAMES = frozenset(
+        ("default", "linear", "dynamic", "yarn", "longrope", "llama3", "proportional")
+    )
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.NAMES:
+            raise KeyError(name)
+        return partial(_frequencies, name in ("yarn", "longrope"))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.NAMES
+
+
+def _frequencies(
+    scaled: bool, config: Any, device: Any = None, *args: Any, **kwargs: Any
+) -> tuple[Any, Any]:
+    width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    share = getattr(config, "partial_rotary_factor", 1.0) or 1.0
+    count = int(width * share) // 2
+    scale: Any = 1.0
+    if scaled:
+        scale = Unknown(Reason("not-modelled(ROPE_INIT_FUNCTIONS scale)"), "attention scaling")
+    return make((count,), DTYPES["float32"], device), scale
