@@ -24,10 +24,9 @@ from sgcheck.resolve.run import (
     SERVER_ARGS_MODULE,
     Run,
     failure_of,
-    innermost,
     record_fields,
     run_launch,
-    with_place,
+    stopped,
 )
 from sgcheck.resolve.trace import Trace
 from sgcheck.source.tree import SERVER_ARGS, Tree
@@ -46,11 +45,10 @@ Report = Callable[..., Any]
 T = TypeVar("T")
 Depth: TypeAlias = Literal["arguments", "kernels"]
 """How far a launch is followed: through its arguments, or down to what runs."""
-
-_FINAL = ("limit(", "refused(", "source-", "tree-")  # exploring gets no further than such a run
+_FINAL = ("limit(", "refused(", "source-", "tree-")  # exploring gets no further
 KEPT_MACHINES = 6
 COLLECTED_MACHINES = 4
-"""Machines that are closed before the garbage collector looks for their memory: that takes long."""
+"""Machines that are closed before the garbage collector, which takes long, looks for their memory."""
 SECONDS = 60.0
 STEPS = 100_000_000
 
@@ -143,7 +141,7 @@ class Predictor:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            result = self._nothing(launch, _stopped(error))
+            result = self._nothing(launch, stopped(error))
         reasons = [result.outcome.reason, *(case.reason for case in result.outcome.cases)]
         if any(reason is not None and reason.code.startswith("limit(") for reason in reasons):
             # Whatever was interrupted may have left its interpreter half changed.
@@ -238,7 +236,7 @@ class Predictor:
                 machine.entry = module
                 return module
             except (EngineSignal, RecursionError, MemoryError) as signal:
-                return _stopped(signal)
+                return stopped(signal)
             except KeyboardInterrupt:
                 raise
             except BaseException as error:
@@ -306,7 +304,7 @@ class Predictor:
             except KeyboardInterrupt:
                 raise
             except BaseException as error:
-                return _stopped(error)
+                return stopped(error)
 
     def _known(
         self,
@@ -430,6 +428,12 @@ class Predictor:
         if "branching_code" in vars(self):
             self.branching_code.save()
 
+    def _close(self, machine: Machine) -> None:
+        machine.close()
+        self._closed += 1
+        if self._closed % COLLECTED_MACHINES == 0:
+            gc.collect()
+
     def drop(self, machine: Machine) -> None:
         """A start ran on a machine: bodies of modules that it ran saw what this launch decided."""
         self._machines = [pair for pair in self._machines if pair[1] is not machine]
@@ -437,7 +441,7 @@ class Predictor:
 
     def _machine(self, launch: Launch, *, branching: bool = False, alone: bool = False) -> Machine:
         while self._spent:
-            self._spent.pop().close()
+            self._close(self._spent.pop())
         key = (launch.target, branching, tuple(sorted(launch.packages.items())))
         for index, (known, machine) in enumerate(self._machines):
             if known == key and not alone and machine.fits(launch.env, launch.unknown_env):
@@ -465,10 +469,7 @@ class Predictor:
             return machine
         self._machines.append((key, machine))
         if len(self._machines) > KEPT_MACHINES:
-            self._machines.pop(0)[1].close()
-            self._closed += 1
-            if self._closed % COLLECTED_MACHINES == 0:
-                gc.collect()
+            self._close(self._machines.pop(0)[1])
         return machine
 
     def _unmodelled(self, launch: Launch) -> Resolution:
@@ -482,19 +483,3 @@ class Predictor:
             tuple(launch.argv),
             Outcome("unknown", reason=reason),
         )
-
-
-def _stopped(error: BaseException) -> Reason:
-    """Why a launch came to no end of its own. A fault of sgcheck itself is raised again."""
-    if isinstance(error, EngineSignal):
-        reason = getattr(error, "reason", Reason("engine"))
-    elif isinstance(error, RecursionError):
-        reason = Reason("limit(recursion)")
-    elif isinstance(error, MemoryError):
-        reason = Reason("limit(memory)")
-    elif innermost(error.__traceback__)[0] is None:
-        raise error
-    else:
-        failure = failure_of(error)
-        reason = Reason("tree-not-usable", detail=f"{failure.type}: {failure.message}")
-    return with_place(reason, error.__traceback__)

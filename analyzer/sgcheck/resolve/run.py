@@ -147,6 +147,22 @@ def with_place(reason: Reason, trace: TracebackType | None) -> Reason:
     return replace(reason, file=file, line=line)
 
 
+def stopped(error: BaseException) -> Reason:
+    """Why a launch came to no end of its own. A fault of sgcheck itself is raised again."""
+    if isinstance(error, EngineSignal):
+        reason = getattr(error, "reason", Reason("engine"))
+    elif isinstance(error, RecursionError):
+        reason = Reason("limit(recursion)")
+    elif isinstance(error, MemoryError):
+        reason = Reason("limit(memory)")
+    elif innermost(error.__traceback__)[0] is None:
+        raise error
+    else:
+        failure = failure_of(error)
+        reason = Reason("tree-not-usable", detail=f"{failure.type}: {failure.message}")
+    return with_place(reason, error.__traceback__)
+
+
 def run_launch(
     module: Any,
     argv: list[str],
