@@ -137,6 +137,11 @@ def test_a_trainer_s_flags_are_still_a_launch() -> None:
     assert words(launch) == ["--mem-fraction-static", "0.7"]
 
 
+def test_a_trainer_s_shortened_flag_is_a_launch() -> None:
+    (launch,) = read("python3 train.py --sglang-mem-frac 0.7 --lr 1e-6\n", "run.sh")
+    assert words(launch) == ["--mem-frac", "0.7"]
+
+
 def test_the_image_of_another_program_takes_no_arguments_of_sglang() -> None:
     pod = (
         "apiVersion: v1\nkind: Pod\nmetadata: {{name: p}}\nspec:\n  containers:\n"

@@ -344,10 +344,11 @@ def trainer_launch(fields: Sequence[Field], around: Around) -> list[Launch]:
         elif mine:
             (foreign if theirs else own).append(field)
             end = field.end
+    # The parser takes the beginning of a name too.
     known = history().runs["flags"]
     flags = [f.text.partition("=")[0].replace("_", "-") for f in own if f.text.startswith("--")]
     if (
-        not any(flag in known for flag in flags)
+        not any(name.startswith(flag) for flag in flags for name in known)
         or is_prose(own, TRAINER_WORDS)
         or _is_sentence(fields)
     ):
