@@ -68,6 +68,41 @@ def test_a_release_is_fetched_once(index: Path, monkeypatch: pytest.MonkeyPatch)
     assert fetch("0.5.4.post3", progress=silent) == release.path
 
 
+@pytest.mark.parametrize(
+    ("spec", "version"),
+    [
+        ("sglang==0.5.4", "0.5.4"),
+        ("sglang[all]==0.5.4", "0.5.4"),
+        ("SGLang == v0.5.4", "0.5.4"),
+        ("latest", NEWEST_MEASURED),
+    ],
+)
+def test_a_pin_and_latest_name_a_release(index: Path, spec: str, version: str) -> None:
+    make_wheel(index, version)
+    assert open_tree(spec, progress=silent).version == version
+
+
+@pytest.mark.parametrize("spec", ["main", "HEAD", "nightly"])
+def test_a_moving_state_is_not_a_release(spec: str) -> None:
+    with pytest.raises(SourceError, match=rf"'{spec}' names a moving state.*DIR@{spec}"):
+        open_tree(spec, progress=silent)
+
+
+@pytest.mark.parametrize("spec", ["sglang>=0.5.4", "vllm==0.5.4", "sglang==", "sglang==main"])
+def test_what_pins_no_release_is_refused(spec: str) -> None:
+    with pytest.raises(SourceError, match=r"there is no .*give a release"):
+        open_tree(spec, progress=silent)
+
+
+@pytest.mark.parametrize("name", ["latest", "main"])
+def test_a_folder_of_that_name_comes_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    make_tree(tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+    assert open_tree(name, offline=True).origin == "directory"
+
+
 def forbidden(*_: object, **__: object) -> None:
     raise AssertionError("something was fetched")
 

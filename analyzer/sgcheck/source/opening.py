@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,9 @@ NEWEST_MEASURED = "0.5.23"
 """The newest release that this version of sgcheck was measured on; the default without any other."""
 
 INSTALLED = "installed"
+LATEST = "latest"
+_PINNED = re.compile(r"sglang(?:\[[\w\s,.-]*\])?\s*={2,3}\s*(\S+)", re.IGNORECASE)
+_BRANCHES = frozenset({"main", "master", "head", "dev", "nightly"})
 _FORMS = "a release (0.5.23), a .whl, a directory that holds sglang/, a checkout or DIR@GITREF"
 
 
@@ -33,7 +37,8 @@ def open_tree(
     """The source tree that `spec` names.
 
     `spec` is a release number, a `.whl` file, a directory that holds `sglang/`, a repository
-    checkout, the `sglang` folder itself, `DIR@GITREF`, "installed", or None: then SGLang as
+    checkout, the `sglang` folder itself, `DIR@GITREF`, a pin as pip takes it (`sglang==0.5.9`),
+    "latest" (the release NEWEST_MEASURED), "installed", or None: then SGLang as
     installed for `python` (an interpreter's path; default the running one) and, where there is none
     and `python` was not given, the release NEWEST_MEASURED. A word that looks like a release number
     is one; `./0.5.23` is a folder of that name.
@@ -96,7 +101,8 @@ def _named(spec: str, offline: bool, note: Progress) -> Tree:
 def _found(spec: str, offline: bool, note: Progress) -> Tree:
     if "\0" in spec or not spec:
         raise SourceError(f"{spec!r} names no SGLang; give {_FORMS}.")
-    number = release_number(spec)
+    pinned = _PINNED.fullmatch(spec.strip())
+    number = release_number(pinned[1] if pinned else spec)
     if number is not None:
         return fetch_tree(number, offline=offline, progress=note)
     path = Path(spec).expanduser()
@@ -111,6 +117,13 @@ def _found(spec: str, offline: bool, note: Progress) -> Tree:
             from sgcheck.source.git import GitTree
 
             return GitTree(folder, spec[at + 1 :])
+    if spec.lower() == LATEST:
+        return fetch_tree(NEWEST_MEASURED, offline=offline, progress=note)
+    if spec.lower() in _BRANCHES:
+        raise SourceError(
+            f"{spec!r} names a moving state of SGLang, which is not fetched; give a checkout of it "
+            f"(DIR, or DIR@{spec}) or a release ({NEWEST_MEASURED})."
+        )
     raise SourceError(f"there is no {spec!r}; give {_FORMS}.")
 
 
