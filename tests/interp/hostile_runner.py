@@ -104,9 +104,11 @@ def main(kind: str, names: list[str]) -> None:
     watchdog.LAST_RESORT = 3.0
     watch = Watch()
     sys.addaudithook(watch)
-    # What is imported late only where paths are explored, is imported before anything is watched.
+    # What is imported late only where paths are explored, and what is read once of the packages
+    # that are recorded, is imported and read before anything is watched.
     explored = "import random\ndef attempt(): return 1 if random.random() > 0.5 else 2\n"
-    for warm in ("def attempt(): return 1\n", explored):
+    packages = "def attempt():\n    import multiprocessing\n"
+    for warm in ("def attempt(): return 1\n", explored, packages):
         predict(tree_of(warm + RECORD))
     for name in names:
         tree = tree_of(source_of(kind, name))

@@ -300,7 +300,35 @@ ATTACKS: dict[str, str] = {
     "sys._getframe": """
         import sys
         def attempt():
-            return sys._getframe().f_globals
+            return sys._getframe().f_globals["__builtins__"]
+    """,
+    "globals of a frame but its names": """
+        import sys
+        def attempt():
+            return set(sys._getframe().f_globals) - {"__name__", "__file__"}
+    """,
+    "variables of a frame": """
+        import sys
+        def attempt():
+            return sys._getframe().f_locals
+    """,
+    "builtins of a frame": """
+        import sys
+        def attempt():
+            return sys._getframe().f_builtins
+    """,
+    "code of a frame": """
+        import sys
+        def attempt():
+            return sys._getframe().f_code.co_consts
+    """,
+    "a frame beyond the tree": """
+        import sys
+        def attempt():
+            frame = sys._getframe()
+            while frame.f_back is not None:
+                frame = frame.f_back
+            return not frame.f_code.co_filename.startswith("/usr/local/lib/")
     """,
     "inspect.currentframe": """
         import inspect

@@ -144,6 +144,12 @@ def test_without_a_place_for_the_key_nothing_is_kept(
     assert not place.exists()
 
 
+def test_no_key_is_made_where_nothing_can_be_kept(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert not keep(tmp_path / "file" / "thing", b"content")
+    assert not module.key_path().parent.exists()
+
+
 def test_nothing_is_left_of_what_cannot_be_written(place: Path) -> None:
     place.mkdir(parents=True)
     assert not keep(place, b"content")

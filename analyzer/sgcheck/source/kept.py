@@ -38,10 +38,18 @@ _READ_FLAGS = (
 
 def keep(path: Path, content: bytes | memoryview) -> bool:
     """Put sealed `content` at `path` in one step; False (and nothing left behind) if that fails."""
-    key = _key()
+    # Where nothing can be kept no key is made either.
+    key = _key() if _has_place(path) else None
     if key is None:
         return False
     return write_privately(path, [MAGIC, _seal(key, path, content), content])
+
+
+def _has_place(path: Path) -> bool:
+    try:
+        return private_folder(path.parent)
+    except OSError:
+        return False
 
 
 def kept(path: Path) -> memoryview | None:
@@ -99,12 +107,14 @@ def write_privately(path: Path, parts: list[bytes | memoryview]) -> bool:
 
 
 def private_folder(path: Path) -> bool:
-    """Make a folder for the owner alone; False where it is another's. Raises OSError."""
+    """Make a folder for the owner alone; False where it is another's, or a file. Raises OSError."""
     for folder in reversed((path, *path.parents)):
         with contextlib.suppress(FileExistsError, PermissionError, IsADirectoryError):
             if not folder.exists():
                 folder.mkdir(mode=0o700)
     about = path.stat()
+    if not stat.S_ISDIR(about.st_mode):
+        return False
     if hasattr(os, "geteuid"):
         if about.st_uid == os.geteuid() and stat.S_IMODE(about.st_mode) & 0o022:
             path.chmod(0o700)
