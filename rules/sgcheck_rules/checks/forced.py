@@ -32,7 +32,7 @@ from sgcheck.findings.subject import Subject
 from sgcheck.report.document import same_value
 from sgcheck.report.wording import effective_steps
 from sgcheck.resolve.resolution import Because, FieldAnswer, JsonValue, Resolution
-from sgcheck_rules.checks.support import SAME_VALUE, number_in, one_line, release, shown
+from sgcheck_rules.checks.support import SAME_VALUE, number_in, one_line, release, same_end, shown
 
 META = Meta("forced", "SGLang overwrites a value that the file gives", "warning", "proved")
 
@@ -161,7 +161,7 @@ def _tip(
     see = f"see `sgcheck why {name}`"
     if (
         there is None
-        or there.outcome != here.outcome
+        or not same_end(here.outcome, there.outcome)
         or dict(there.env_after) != dict(here.env_after)
     ):
         return see

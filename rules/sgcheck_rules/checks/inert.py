@@ -39,7 +39,7 @@ from sgcheck.findings.rule import Example, Meta
 from sgcheck.findings.subject import Subject
 from sgcheck.report.document import same_value
 from sgcheck.resolve.resolution import FieldAnswer, Resolution
-from sgcheck_rules.checks.support import one_line, release
+from sgcheck_rules.checks.support import one_line, release, same_end
 
 RESOLUTION = ("sglang/srt/server_args.py", "sglang/srt/arg_groups/")
 
@@ -141,7 +141,7 @@ def _in_this_launch(subject: Subject, find: FindingBuilder, dest: str, use: Use)
 
 def _same_but_for(here: Resolution, there: Resolution, dest: str) -> bool:
     """Whether two launches resolve to the same in all but one field."""
-    if there.outcome != here.outcome or dict(here.env_after) != dict(there.env_after):
+    if not same_end(here.outcome, there.outcome) or dict(here.env_after) != dict(there.env_after):
         return False
     return all(
         name in there.fields and _same(answer, there.fields[name])

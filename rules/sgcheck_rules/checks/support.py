@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from msgspec.structs import replace
+
 from sgcheck.findings.command import Use
 from sgcheck.findings.subject import Subject
 from sgcheck.report.wording import clean, value_text
-from sgcheck.resolve.resolution import JsonValue
+from sgcheck.resolve.resolution import JsonValue, Outcome
 from sgcheck.scan.model import Span
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -28,6 +30,11 @@ def release(subject: Subject) -> str:
 def shown(value: JsonValue) -> str:
     """A value as messages have it."""
     return value_text(value)
+
+
+def same_end(one: Outcome, other: Outcome) -> bool:
+    """Whether two launches end alike, however far each was followed."""
+    return replace(one, stage=None) == replace(other, stage=None)
 
 
 def one_line(text: str, limit: int = MESSAGE_LENGTH) -> str:
