@@ -59,7 +59,7 @@ class Probe:
                 raise
             except Exception as problem:
                 failure = failure_of(problem)
-                if is_certain(problem):
+                if is_certain(problem) and _is_of_the_layer(problem):
                     error = LaunchError(
                         failure.type, failure.message, failure.file, failure.line, failure.function,
                         url=self._link(failure.file, failure.line),
@@ -139,6 +139,17 @@ def _sizes(module: Any) -> Iterator[tuple[int, int]]:
                     yield id(value._storage), value._storage.size
 
 
+def _is_of_the_layer(error: Exception) -> bool:
+    """Whether a call fails for what the layer is, not for want of a batch around it.
+
+    A forward says beforehand how its batch is laid out: what is missing of that, or asserted of it, is no
+    failure of the layer.
+    """
+    if isinstance(error, AttributeError):
+        return issubclass(type(error.obj), Module)
+    return not isinstance(error, AssertionError)
+
+
 @contextmanager
 def quiet() -> Iterator[None]:
     """Nothing of the block is a kernel of the layer."""
@@ -147,6 +158,3 @@ def quiet() -> Iterator[None]:
         yield
     finally:
         RECORDER._lists = lists
-
-
-_ = Module

@@ -95,10 +95,14 @@ def _outcome(
         doubtful = shortened and is_of_a_layer(error.__traceback__, stage == "draft")
         certain = is_certain(error, interpreter.world.started.modelled)
         # What no line of the tree raises comes from how the start was entered here.
-        if failure.file is not None and certain and not doubtful:
+        absent = isinstance(error, ImportError)
+        if failure.file is not None and certain and not doubtful and not absent:
             return Outcome("startup_error", error_of(failure), stage=stage), None
         detail = f"{failure.type}: {failure.message}"
         code = DOUBTFUL if doubtful else "tensor-operation"
+        if absent:
+            # An image may bring what a plain installation lacks.
+            code = "package-not-installed"
         reason = Reason(code, failure.file, failure.line, detail)
         return Outcome("unknown", reason=reason, stage=stage), reason
     return Outcome("ok", stage="kernel"), None

@@ -10,7 +10,7 @@ from sgcheck.resolve.resolution import Reason
 from sgcheck.values.signals import LimitReached
 from sgcheck.values.unknown import Unknown, find_unknown
 from sgcheck.world.facade import not_modelled
-from sgcheck.world.tensors.dtypes import BOOL, DEFAULTS, DTYPES, FLOAT32, INT64, dtype
+from sgcheck.world.tensors.dtypes import BOOL, DEFAULTS, DTYPES, INT64, dtype
 from sgcheck.world.tensors.shapes import sizes
 from sgcheck.world.tensors.tensor import KNOWN_ELEMENTS, Tensor, like, make, values, written
 
@@ -255,4 +255,3 @@ TYPES: dict[str, type] = {
         "BFloat16Tensor": "bfloat16", "DoubleTensor": "float64", "ByteTensor": "uint8", "ShortTensor": "int16", "CharTensor": "int8",
     }.items()
 }  # fmt: skip
-_ = FLOAT32
