@@ -47,7 +47,7 @@ BAD = (
         "serve.sh",
         """\
 sglang serve --model-path nvidia/Qwen3.5-397B-A17B-NVFP4 --tp 8 --fp4-gemm-backend flashinfer_cudnn \\
-  --quantization modelopt_fp4 «--moe-runner-backend flashinfer_cutedsl»
+  --quantization modelopt_fp4 --attention-backend triton «--moe-runner-backend flashinfer_cutedsl»
 """,
         sglang="0.5.9",
         gpu="rtx-pro-6000",
@@ -60,7 +60,7 @@ GOOD = (
         "serve.sh",
         """\
 sglang serve --model-path nvidia/Qwen3.5-397B-A17B-NVFP4 --tp 8 --fp4-gemm-backend flashinfer_cudnn \\
-  --quantization modelopt_fp4 --moe-runner-backend flashinfer_cutlass
+  --quantization modelopt_fp4 --attention-backend triton --moe-runner-backend flashinfer_cutlass
 """,
         sglang="0.5.9",
         gpu="rtx-pro-6000",
