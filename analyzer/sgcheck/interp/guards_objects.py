@@ -154,6 +154,9 @@ def del_attribute(obj: Any, name: str) -> None:
     if issubclass(type(obj), Unknown):
         raise Escape(obj.reason)
     name = access.exact(name)
+    if type(obj) is FunctionType and not name.startswith("__") and name not in obj.__dict__:
+        kind = "function" if access.is_tree_function(obj) else "builtin_function_or_method"
+        raise AttributeError(f"'{kind}' object has no attribute '{name}'")
     access.check_write(obj, name)
     if R.journal is not None:
         R.journal.attr(obj, name)
