@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -25,10 +26,16 @@ if TYPE_CHECKING:
     from sgcheck.resolve.why import WhyReport
 
 T = TypeVar("T")
+Serve = Callable[[memoryview], tuple[bytes, bytes | memoryview]]
 CALLS_OF_ONE = 20_000
 """After so many calls a worker makes place for a new one: its processor time is bounded."""
 
+MOST_WORKERS = 6
+"""Workers that wait for further questions; each holds some hundred megabytes."""
+
 _translator = Translator()
+_alive: dict[int, weakref.ref[SandboxedPredictor]] = {}
+"""Predictors with a worker, the least recently asked first."""
 
 
 class SandboxedPredictor:
@@ -65,6 +72,7 @@ class SandboxedPredictor:
         self._shelves: dict[tuple[bool, bool], Shelf] = {}
         self._lender: SandboxedPredictor | None = None
         self._process: Process | None = None
+        self._asking = False
         self._calls = 0
 
     # -- asking ----------------------------------------------------------------------
@@ -102,6 +110,7 @@ class SandboxedPredictor:
             self.close()
         process = self.start()
         content = name.encode("ascii") + b"\n" + encode(arguments)
+        self._asking = True
         try:
             answer = process.call(content)
             found: T = decode(answer, operation(name).result)
@@ -112,6 +121,7 @@ class SandboxedPredictor:
             self.close()
             raise WorkerEnded("worker-ended(of-no-form)") from None
         finally:
+            self._asking = False
             for shelf in self._shelves.values():
                 shelf.save()
         return found
@@ -119,12 +129,14 @@ class SandboxedPredictor:
     def start(self) -> Process:
         """Start the worker, unless it is there; it makes itself ready meanwhile."""
         if self._process is None:
-            self._process = Process("predict", self._setup, self._serve)
+            self._process = Process("predict", self._setup, _served_by(self))
             self._calls = 1
+        _make_room(self)
         return self._process
 
     def close(self) -> None:
         """End the worker; the next question starts another."""
+        _alive.pop(id(self), None)
         if self._process is not None:
             self._process.stop()
             self._process = None
@@ -192,6 +204,33 @@ class SandboxedPredictor:
             tuple(launch.argv),
             Outcome("unknown", reason=reason),
         )
+
+
+def _served_by(predictor: SandboxedPredictor) -> Serve:
+    """Answers a worker's questions, and does not keep the predictor that ends the worker."""
+    known = weakref.ref(predictor)
+
+    def serve(content: memoryview) -> tuple[bytes, bytes | memoryview]:
+        found = known()
+        if found is None:
+            raise WorkerEnded("worker-ended(not-needed)")
+        return found._serve(content)
+
+    return serve
+
+
+def _make_room(asked: SandboxedPredictor) -> None:
+    """End the workers that were not asked for longest, where there are too many."""
+    _alive.pop(id(asked), None)
+    _alive[id(asked)] = weakref.ref(asked)
+    for key, known in list(_alive.items()):
+        if len(_alive) <= MOST_WORKERS:
+            return
+        other = known()
+        if other is None:
+            del _alive[key]
+        elif other is not asked and not other._asking:
+            other.close()
 
 
 def _links_upstream(resolution: Resolution) -> bool:

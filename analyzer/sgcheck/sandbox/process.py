@@ -97,6 +97,7 @@ class Process:
         self._pid = os.fork()
         if self._pid == 0:
             _be_worker(read, write, role)
+        gc.unfreeze()  # for the worker only: here garbage is to be found
 
     def _spawn(self, role: Role, read: int, write: int) -> None:
         import json
