@@ -78,12 +78,17 @@ def is_tree_function(obj: Any) -> bool:
 
 def tree_frame() -> FrameType:
     """The innermost frame that runs code of the tree."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        if MARK in frame.f_builtins:
-            return frame
+    found = frame_of_tree(sys._getframe(1))
+    if found is None:
+        raise Refused("no frame of the tree")
+    return found
+
+
+def frame_of_tree(frame: FrameType | None) -> FrameType | None:
+    """The frame, or the next one further out, that runs code of the tree."""
+    while frame is not None and MARK not in frame.f_builtins:
         frame = frame.f_back
-    raise Refused("no frame of the tree")
+    return frame
 
 
 def class_attribute(cls: type, name: str) -> Any:

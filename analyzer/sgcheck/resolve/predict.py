@@ -18,8 +18,9 @@ from sgcheck.resolve.initialise import ALGORITHM, once, select
 from sgcheck.resolve.installation import changed, installation
 from sgcheck.resolve.launch import Launch, launch_argv, unknown_models
 from sgcheck.resolve.machine import Machine
+from sgcheck.resolve.performing import nothing
 from sgcheck.resolve.provision import OnDisk, Provision
-from sgcheck.resolve.resolution import FieldAnswer, Outcome, Reason, Resolution, TreeInfo
+from sgcheck.resolve.resolution import FieldAnswer, Reason, Resolution, TreeInfo
 from sgcheck.resolve.run import (
     SERVER_ARGS_MODULE,
     Run,
@@ -476,10 +477,4 @@ class Predictor:
         return self._nothing(launch, Reason("target-not-modelled", detail=launch.target.arch))
 
     def _nothing(self, launch: Launch, reason: Reason) -> Resolution:
-        return Resolution(
-            self.info,
-            launch.target.to_target(),
-            launch.model.info(),
-            tuple(launch.argv),
-            Outcome("unknown", reason=reason),
-        )
+        return nothing(self.info, launch, reason)

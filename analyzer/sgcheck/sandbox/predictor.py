@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from sgcheck.errors import NothingToAnalyse, SourceError, WorkerEnded
 from sgcheck.resolve.installation import installation, required_by
-from sgcheck.resolve.resolution import Outcome, Reason, Resolution, TreeInfo
+from sgcheck.resolve.performing import nothing
+from sgcheck.resolve.resolution import Reason, Resolution, TreeInfo
 from sgcheck.sandbox import protocol as say
 from sgcheck.sandbox.codec import decode, encode
 from sgcheck.sandbox.operations import name_of, operation
@@ -197,13 +198,7 @@ class SandboxedPredictor:
         return shelf
 
     def _nothing(self, launch: Launch, reason: Reason) -> Resolution:
-        return Resolution(
-            self.info,
-            launch.target.to_target(),
-            launch.model.info(),
-            tuple(launch.argv),
-            Outcome("unknown", reason=reason),
-        )
+        return nothing(self.info, launch, reason)
 
 
 def _served_by(predictor: SandboxedPredictor) -> Serve:

@@ -1,7 +1,7 @@
 """Unknowns while a start is followed: what an element of a tensor decides is assumed, and noted.
 
 Weights have no values here, so a branch on one of their elements cannot be decided. The start is
-followed with one answer, and again with the other (see `stage`): what differs is not known.
+followed as if it held; what runs then holds where that is so (`Running.assumed`).
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
+from sgcheck.interp.access import frame_of_tree
 from sgcheck.interp.opaque import OpaqueOperations
-from sgcheck.syntax.names import guard
 from sgcheck.values.signals import Escape
 from sgcheck.values.unknown import Unknown
 from sgcheck.world.facade import ForeignObject
@@ -21,25 +21,23 @@ from sgcheck.world.tensors.recorder import Leaf
 
 ASSUMED = ("tensor-value", "machine-fact")
 """Reasons of which either answer may hold: an element of a weight, a fact of the machine."""
-_MARK = guard("c")
 Place = tuple[str, int]
 
 
 class StartOperations(OpaqueOperations):
-    """`asked` are the places where an element decided; each was answered with `answer`."""
+    """`asked` are the places where something of `ASSUMED` decided; each was answered with yes."""
 
-    def __init__(self, answer: bool) -> None:
-        self.answer = answer
+    def __init__(self) -> None:
         self.asked: dict[Place, Unknown] = {}
 
     def truth(self, value: Unknown) -> bool:
         if value.reason.code not in ASSUMED:
             raise Escape(value.reason)
-        frame = _tree_frame()
+        frame = frame_of_tree(sys._getframe(1))
         if frame is None:
             raise Escape(value.reason)
         self.asked.setdefault((frame.f_code.co_filename, frame.f_lineno), value)
-        return self.answer
+        return True
 
     def apply(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if isinstance(func, ForeignObject | Leaf):
@@ -68,14 +66,4 @@ def _unpacked(frame: FrameType) -> int | None:
     at = frame.f_lasti
     if 0 <= at < len(code) - 1 and dis.opname[code[at]].startswith("UNPACK_SEQUENCE"):
         return code[at + 1]
-    return None
-
-
-def _tree_frame() -> FrameType | None:
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        space = frame.f_globals.get("__builtins__")
-        if isinstance(space, dict) and _MARK in space:
-            return frame
-        frame = frame.f_back
     return None

@@ -9,10 +9,8 @@ from types import FrameType
 from typing import Any
 
 from sgcheck.interp import natives
+from sgcheck.interp.access import MARK
 from sgcheck.interp.faults import fault_of
-from sgcheck.syntax.names import guard
-
-_MARK = guard("c")
 
 
 def is_certain(error: BaseException, modelled: Collection[type] = ()) -> bool:
@@ -28,7 +26,10 @@ def is_certain(error: BaseException, modelled: Collection[type] = ()) -> bool:
     if last is None:
         return False
     frame, at = last
-    if _is_tree(frame) and dis.opname[frame.f_code.co_code[at]] in ("RAISE_VARARGS", "RERAISE"):
+    if MARK in frame.f_builtins and dis.opname[frame.f_code.co_code[at]] in (
+        "RAISE_VARARGS",
+        "RERAISE",
+    ):
         return True
     if isinstance(error, AttributeError):
         cls = _class_of(error.obj)
@@ -39,7 +40,7 @@ def is_certain(error: BaseException, modelled: Collection[type] = ()) -> bool:
         quoted = re.findall(r"'([\w.]+)'", str(error))
         return bool(quoted) and all(name in _PLAIN for name in quoted)
     if isinstance(error, (LookupError, ArithmeticError, ImportError, NameError)):
-        return _is_tree(frame) or frame.f_code.co_filename.rpartition("/")[2] in _FAITHFUL
+        return MARK in frame.f_builtins or frame.f_code.co_filename.rpartition("/")[2] in _FAITHFUL
     return False
 
 
@@ -58,8 +59,3 @@ def _innermost(error: BaseException) -> tuple[FrameType, int] | None:
     while trace is not None:
         found, trace = (trace.tb_frame, trace.tb_lasti), trace.tb_next
     return found
-
-
-def _is_tree(frame: FrameType) -> bool:
-    space = frame.f_globals.get("__builtins__")
-    return isinstance(space, dict) and _MARK in space

@@ -8,7 +8,7 @@ from typing import Any
 
 from sgcheck.interp import guards
 from sgcheck.resolve.resolution import Because, Cell, LaunchError, Reason
-from sgcheck.resolve.run import failure_of, with_place
+from sgcheck.resolve.run import failure_of, stopped
 from sgcheck.start.certain import is_certain
 from sgcheck.start.layers import attribute
 from sgcheck.values.signals import EngineSignal
@@ -52,9 +52,7 @@ class Probe:
                 else:
                     return Cell("decided", None)
             except EngineSignal as signal:
-                reason = with_place(
-                    getattr(signal, "reason", Reason("engine")), signal.__traceback__
-                )
+                reason = stopped(signal)
             except KeyboardInterrupt:
                 raise
             except Exception as problem:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from sgcheck.interp import guards
 from sgcheck.interp.interpreter import Interpreter
 from sgcheck.resolve.resolution import Cell, LayerRow, Outcome, Reason, RoleRunning, Running, Stage
-from sgcheck.resolve.run import Failure, failure_of, with_place
+from sgcheck.resolve.run import Failure, failure_of, stopped
 from sgcheck.start.assumptions import StartOperations
 from sgcheck.start.certain import is_certain
 from sgcheck.start.entering import enter
@@ -59,7 +59,7 @@ def follow(
 
     `shortened`: not every module that the checkpoint leaves unquantized is known.
     """
-    operations = StartOperations(True)
+    operations = StartOperations()
     ASK.append(operations)
     RECORDER.starting = True
     try:
@@ -81,12 +81,9 @@ def _outcome(
 ) -> tuple[Outcome, Reason | None]:
     try:
         enter(interpreter, record)
-    except EngineSignal as signal:
-        reason = with_place(getattr(signal, "reason", Reason("engine")), signal.__traceback__)
-        return Outcome("unknown", reason=reason, stage=stage_of(signal.__traceback__)), reason
-    except (RecursionError, MemoryError) as limit:
-        reason = with_place(Reason(f"limit({type(limit).__name__})"), limit.__traceback__)
-        return Outcome("unknown", reason=reason, stage=stage_of(limit.__traceback__)), reason
+    except (EngineSignal, RecursionError, MemoryError) as end:
+        reason = stopped(end)
+        return Outcome("unknown", reason=reason, stage=stage_of(end.__traceback__)), reason
     except KeyboardInterrupt:
         raise
     except BaseException as error:
@@ -132,9 +129,7 @@ def _running(interpreter: Interpreter, reason: Reason | None, link: Link) -> Run
                 roles[role] = _role(interpreter, runner, link)
         except EngineSignal as signal:
             # A start that failed half way may have left a model that cannot be read.
-            reason = reason or with_place(
-                getattr(signal, "reason", Reason("engine")), signal.__traceback__
-            )
+            reason = reason or stopped(signal)
     return Running(roles.get("main"), roles.get("draft"), reason)
 
 

@@ -6,16 +6,9 @@ import sys
 from types import FrameType, MappingProxyType
 from typing import Any
 
-from sgcheck.interp.access import FACES
-from sgcheck.syntax.names import guard, source_name
-
-_MARK = guard("c")
-SITE = "/usr/local/lib/python3.12/dist-packages"
-
-
-def _is_tree(frame: FrameType) -> bool:
-    space = frame.f_globals.get("__builtins__")
-    return type(space) is dict and _MARK in space
+from sgcheck.interp.access import FACES, frame_of_tree
+from sgcheck.syntax.names import source_name
+from sgcheck.world.files import SITE
 
 
 class CodeFace:
@@ -39,7 +32,7 @@ class FrameFace:
         self.f_globals = MappingProxyType(
             {"__name__": str(name), "__file__": self.f_code.co_filename}
         )
-        outer = _tree_frame(frame.f_back)
+        outer = frame_of_tree(frame.f_back)
         self._outer = outer
 
     @property
@@ -50,17 +43,11 @@ class FrameFace:
 FACES.update((FrameFace, CodeFace))
 
 
-def _tree_frame(frame: FrameType | None) -> FrameType | None:
-    while frame is not None and not _is_tree(frame):
-        frame = frame.f_back
-    return frame
-
-
 def getframe(depth: Any = 0) -> FrameFace:
     """The frame `depth` calls of the tree further out. ValueError where the stack is not that deep."""
-    frame = _tree_frame(sys._getframe(1))
+    frame = frame_of_tree(sys._getframe(1))
     for _ in range(int(depth)):
-        frame = _tree_frame(frame.f_back) if frame is not None else None
+        frame = frame_of_tree(frame.f_back) if frame is not None else None
     if frame is None:
         raise ValueError("call stack is not deep enough")
     return FrameFace(frame)

@@ -9,10 +9,9 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from sgcheck.syntax.names import guard
+from sgcheck.interp.access import frame_of_tree
 from sgcheck.values.unknown import Unknown
 
-_MARK = guard("c")
 _DEPTH = 3
 
 
@@ -68,15 +67,11 @@ def record(name: str, args: Any, kwargs: Any) -> None:
 
 
 def _place() -> tuple[str | None, int | None, str | None]:
-    """The innermost frame that runs code of the tree."""
-    frame = sys._getframe(2)
-    while frame is not None:
-        space = frame.f_globals.get("__builtins__")
-        if isinstance(space, dict) and _MARK in space:
-            code = frame.f_code
-            return code.co_filename, frame.f_lineno, code.co_qualname
-        frame = frame.f_back  # type: ignore[assignment]
-    return None, None, None
+    """The innermost line of the tree that is running."""
+    frame = frame_of_tree(sys._getframe(2))
+    if frame is None:
+        return None, None, None
+    return frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_qualname
 
 
 def _storages(value: Any, found: set[int], depth: int) -> None:
