@@ -61,7 +61,6 @@ def _leaf_module(*args: Any, **kwargs: Any) -> Any:
     return Leaf("jit:" + ".".join(map(str, args)))
 
 
-SKIPPED = "skipped"
 CLASSES: dict[str, dict[str, dict[str, Callable[..., Any]]]] = {
     "managers.scheduler": {
         "Scheduler": {
