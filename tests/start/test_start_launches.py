@@ -9,6 +9,7 @@ import pytest
 from sgcheck.resolve.launch import Launch, named_folders
 from sgcheck.resolve.predict import Predictor
 from sgcheck.resolve.resolution import LayerRow, Resolution, RoleRunning
+from sgcheck.source import memory_tree
 from sgcheck.source.opening import open_tree
 from sgcheck.world.model_facts import load_model
 from sgcheck.world.target import resolve_target
@@ -129,3 +130,21 @@ def test_a_release_whose_scheduler_is_entered_otherwise_is_unknown_not_broken() 
     assert (result.outcome.status, result.outcome.error) == ("unknown", None)
     assert result.outcome.reason is not None
     assert "init_model_worker" in (result.outcome.reason.detail or "")
+
+
+def test_a_tree_of_the_arguments_alone_claims_no_start() -> None:
+    body = b"""
+from dataclasses import dataclass
+
+@dataclass
+class ServerArgs:
+    model_path: str = ""
+
+def prepare_server_args(argv):
+    return ServerArgs()
+"""
+    target = resolve_target("sm90", None)
+    tree = memory_tree({"sglang/srt/server_args.py": body})
+    launch = Launch((), {}, target, load_model("qwen3-8b"))
+    result = Predictor(tree).check(launch, trace=False, depth="kernels")
+    assert (result.outcome.status, result.outcome.stage, result.running) == ("ok", None, None)

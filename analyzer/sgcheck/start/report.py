@@ -14,6 +14,7 @@ from sgcheck.resolve.launch import Launch
 from sgcheck.resolve.machine import Machine
 from sgcheck.resolve.resolution import Resolution
 from sgcheck.resolve.trace import Trace
+from sgcheck.start.entering import SCHEDULER
 from sgcheck.start.stage import follow
 from sgcheck.values.condition import Space
 
@@ -35,6 +36,8 @@ def resolution(
     result = answers.resolution(*given)
     if result.outcome.status != "ok" or explored.record is None:
         return result
+    if machine.interpreter.code.find(SCHEDULER) is None:
+        return result  # a tree of the arguments alone: nothing is claimed beyond them
     builder = answers.Answers(predictor, space, trace, machine, explored)
     for hook in _HOOKS:
         setattr(RUNTIME, hook, None)
