@@ -137,6 +137,19 @@ def test_a_trainer_s_flags_are_still_a_launch() -> None:
     assert words(launch) == ["--mem-fraction-static", "0.7"]
 
 
+def test_words_about_a_trainer_s_flag_with_a_parenthesis_are_no_launch() -> None:
+    code = """\
+def advice(use, cap):
+    return (
+        f"use {use:.0%} is below --sglang-max-running-requests ({cap:g}): raise it"
+        " and wait"
+    )
+"""
+    assert read(code, "advice.py") == ()
+    launch = 'run("train.py --sglang-mem-fraction-static 0.7 --lr 1e-6")\n'
+    assert len(read(launch, "train.py")) == 1
+
+
 def test_a_trainer_s_shortened_flag_is_a_launch() -> None:
     (launch,) = read("python3 train.py --sglang-mem-frac 0.7 --lr 1e-6\n", "run.sh")
     assert words(launch) == ["--mem-frac", "0.7"]

@@ -63,6 +63,9 @@ def read_script(text: Mapped, around: Around) -> tuple[list[Launch], list[Skippe
         skipped.append(Skipped(file.path, "the shell script is nested too deeply"))
     skipped += runner.skipped
     launches = [*runner.launches, *_unused_trainer_arrays(runner, around)]
+    if script.root.has_error and len(text) != len(file.original):
+        # Text inside of something else, no shell, and no program named: words about flags.
+        launches = [launch for launch in launches if launch.launcher != "trainer"]
     if not launches and not skipped:
         skipped += _unheard(script, file)
     if script.root.has_error and not launches and "sglang" in text.text and not around.depth:
